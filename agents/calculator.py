@@ -1,0 +1,48 @@
+"""Works out arithmetic and converts units, instead of guessing at them."""
+
+from __future__ import annotations
+
+import _arithmetic
+import _units
+
+from steersman import Agent, ToolError, tool
+
+
+@tool
+def calculate(expression: str) -> str:
+    """Work out an arithmetic expression, exactly where it has only whole numbers.
+
+    Args:
+        expression: such as `(3 + 4) * 2 ** 10` or `sqrt(2) / sin(pi / 8)`; angles are in radians.
+    """
+    try:
+        return str(_arithmetic.evaluate(expression))
+    except _arithmetic.BadExpression as error:
+        raise ToolError(f"{expression[:100]!r}: {error}.") from error
+
+
+@tool
+def convert(value: float, from_unit: str, to_unit: str) -> str:
+    """Convert a value from one unit of measure to another.
+
+    Args:
+        value: the number to convert.
+        from_unit: the unit that it is in, such as `km`, `lb`, `F`, `GiB`.
+        to_unit: the unit that is wanted, of the same kind.
+    """
+    try:
+        return f"{_units.convert(value, from_unit, to_unit):.12g} {to_unit}"
+    except _units.BadUnit as error:
+        raise ToolError(f"{error}.") from error
+
+
+agent = Agent(
+    description="Calculates and converts units with tools rather than by heart.",
+    system=(
+        "You are a calculator that explains itself. Never work out a number in your head: use calculate and convert "
+        "for every one, several at once where they do not depend on each other. Answer with the result first, then "
+        "how it came about, in a line or two."
+    ),
+    model="claude-sonnet-5-5",
+    tools=[calculate, convert],
+)

@@ -1,0 +1,163 @@
+import type { GraphiQLProps } from "graphiql";
+
+type Tabs = NonNullable<GraphiQLProps["defaultTabs"]>;
+
+// The first tab has its values in the text: GraphiQL leaves out the variables of the first of its default tabs.
+const START = `# Steersman runs agents. Press the play button to
+# start a run of an example agent.
+#
+# The answer comes at once; the run goes on by itself,
+# watched or not. Copy its id into the variables of the
+# next tabs: they watch it, steer it, and stop it.
+#
+# A subscription ends when its tab is left (the run does
+# not): steer from a second window while you watch here.
+# The agent "slowpoke", asked to count slowly to 60, takes
+# its time for that.
+#
+# The book on the left has every type and field. To sign
+# in, put this into the Headers pane of a tab:
+#   { "Authorization": "Bearer …" }
+
+mutation StartRun {
+  startRun(
+    input: {
+      agent: "researcher"
+      input: "How does steering a run work?"
+    }
+  ) {
+    run {
+      id
+      status
+      title
+    }
+    errors {
+      code
+      message
+    }
+  }
+}
+`;
+
+const WATCH = `# Every event of a run as it comes, newest first: text
+# as the model writes it, tool calls, and RunResult when
+# it has ended. Start it as often as you like, also after
+# the end: it replays.
+
+subscription WatchRun($runId: ID!) {
+  runStream(runId: $runId) {
+    __typename
+    seq
+    step
+    ... on TextDelta {
+      offset
+      text
+    }
+    ... on ToolCallStarted {
+      name
+      input
+    }
+    ... on ToolCallProgress {
+      message
+      fraction
+    }
+    ... on ToolCallFinished {
+      name
+      result
+      isError
+    }
+    ... on InputApplied {
+      inputIds
+    }
+    ... on RunResult {
+      status
+      finish
+      text
+    }
+  }
+}
+`;
+
+const STEER = `# More input for a run at work: it is folded in behind
+# the tool calls under way. With mode INTERRUPT the
+# answer being written is stopped, and the input read
+# at once.
+
+mutation SteerRun($runId: ID!, $input: String!, $mode: SteerMode!) {
+  steerRun(input: { runId: $runId, input: $input, mode: $mode }) {
+    queued
+    inputId
+    run {
+      status
+      pendingInput {
+        text
+      }
+    }
+    errors {
+      code
+      message
+    }
+  }
+}
+`;
+
+const STOP = `# Stops a run, in the middle of a sentence or of a tool.
+# What was shown of the answer is kept.
+
+mutation CancelRun($runId: ID!) {
+  cancelRun(input: { runId: $runId }) {
+    run {
+      status
+      cancelRequested
+    }
+    errors {
+      code
+      message
+    }
+  }
+}
+`;
+
+const LOOK = `# What is remembered: your runs, newest first, with all
+# that was said.
+
+query Runs {
+  runs(first: 5) {
+    edges {
+      node {
+        id
+        agent
+        title
+        status
+        finish
+        messages(first: 20) {
+          edges {
+            node {
+              seq
+              role
+              text
+            }
+          }
+        }
+      }
+    }
+  }
+}
+`;
+
+const variables = (values: Record<string, string>) => JSON.stringify(values, null, 2);
+
+/** What a first visit finds: one tab for each thing that one does with a run. */
+export const TABS: Tabs = [
+  { query: START },
+  {
+    query: WATCH,
+    variables: variables({ runId: "run_…" }),
+  },
+  {
+    query: STEER,
+    variables: variables({ runId: "run_…", input: "Keep it to two sentences.", mode: "QUEUE" }),
+  },
+  { query: STOP, variables: variables({ runId: "run_…" }) },
+  { query: LOOK },
+];

@@ -1,0 +1,27 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+// The server that `npm run dev` hands GraphQL on to.
+const server = process.env.STEERSMAN_URL ?? "http://127.0.0.1:8000";
+
+export default defineConfig({
+  // Absolute, because the same page is served at /console/ and, to browsers, at /graphql.
+  base: "/console/",
+  plugins: [react()],
+  worker: { format: "es" },
+  build: {
+    target: "es2022",
+    // The editor is one large chunk, loaded once from the same host and kept by its hashed name.
+    chunkSizeWarningLimit: 6000,
+    rolldownOptions: {
+      // GraphiQL's packages carry hints for a compiler that has already run; nothing to act on.
+      onLog(level, log, report) {
+        if (log.code !== "MODULE_LEVEL_DIRECTIVE") report(level, log);
+      },
+    },
+  },
+  server: {
+    host: "127.0.0.1",
+    proxy: { "/graphql": { target: server, ws: true } },
+  },
+});

@@ -1,0 +1,1 @@
+"""What runs agents: definitions, the loop, tools, providers, streams, workers."""

@@ -1,0 +1,81 @@
+"""What clients may say: checked and cleaned before anything is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+from engine.errors import AgentInputRequired, InputTooLarge, InvalidInput
+from engine.user import User
+from models.json_codec import dump_json
+from models.key import Key
+from models.text import clean, clean_json
+
+MAX_INPUT = 262_144  # characters of one input that begins a turn; what is queued has the queue's own limit
+MAX_TITLE = 512
+MAX_METADATA = 16 * 1024  # bytes as JSON
+MAX_KEY = 255
+MAX_REASON = 1_000
+
+
+def checked_input(text: str) -> str:
+    """An input with something in it. Raises AgentInputRequired, InputTooLarge."""
+    if len(text) > MAX_INPUT:
+        raise InputTooLarge(f"The input has {len(text):,} characters; at most {MAX_INPUT:,} fit.", field=("input",))
+    if not text.strip():
+        raise AgentInputRequired("The input is empty.", field=("input",))
+    return clean(text)
+
+
+def checked_title(title: str | None) -> str | None:
+    """A title of at most 512 characters. Raises InvalidInput."""
+    if title is None:
+        return None
+    if len(title) > MAX_TITLE:
+        raise InvalidInput(f"The title has more than {MAX_TITLE} characters.", field=("title",))
+    return clean(title)
+
+
+def checked_metadata(metadata: Any) -> dict[str, Any] | None:
+    """A JSON object of at most 16 KB. Raises InvalidInput."""
+    if metadata is None:
+        return None
+    if not isinstance(metadata, dict):
+        raise InvalidInput("metadata must be a JSON object.", field=("metadata",))
+    cleaned: dict[str, Any] = clean_json(metadata)
+    try:
+        size = len(dump_json(cleaned).encode())
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("metadata can't be written as JSON.", field=("metadata",)) from error
+    if size > MAX_METADATA:
+        raise InvalidInput(f"metadata takes {size:,} bytes; at most {MAX_METADATA:,} fit.", field=("metadata",))
+    if not _is_finite(cleaned):
+        raise InvalidInput("metadata holds a number that is too large for JSON.", field=("metadata",))
+    return cleaned
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether it holds no infinity, which is what a number such as 1e400 is read as, and would be stored as null."""
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def checked_reason(reason: str | None) -> str | None:
+    """Why a run is cancelled, in at most 1,000 characters. Raises InvalidInput."""
+    if reason is not None and len(reason) > MAX_REASON:
+        raise InvalidInput(f"The reason has more than {MAX_REASON:,} characters.", field=("reason",))
+    return None if reason is None else clean(reason)
+
+
+def key_of(user: User, operation: str, key: str | None, **arguments: Any) -> Key | None:
+    """A caller's idempotency key with a digest of what it stands for. Raises InvalidInput."""
+    if key is None:
+        return None
+    if not key.strip() or len(key) > MAX_KEY:
+        raise InvalidInput(f"A key has 1 to {MAX_KEY} characters.", field=("key",))
+    digest = hashlib.sha256(dump_json(sorted(arguments.items())).encode()).hexdigest()
+    return Key(user.id, operation, clean(key), digest)

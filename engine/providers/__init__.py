@@ -1,0 +1,1 @@
+"""The makers of answers: the Messages API through its SDK, and a scripted model."""

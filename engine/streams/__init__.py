@@ -1,0 +1,1 @@
+"""Logs with cursors, their replay from rows, and the bell."""

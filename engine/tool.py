@@ -1,0 +1,162 @@
+"""Tools: functions that a model may call."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
+
+from engine.docstring import Docstring, read_docstring
+from engine.parameters import Parameters, parameters_of
+from models.text import clean
+
+P = ParamSpec("P")
+R = TypeVar("R")
+ToolCrash = Literal["report", "retry"]
+DEFAULT_TIMEOUT = 60.0
+DEFAULT_RESULT_CHARS = 65_536
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what the Messages API takes as a name; agents' names keep to it too
+
+
+@dataclass(frozen=True, eq=False)
+class Tool(Generic[P, R]):
+    """A function with what a model must know of it; made by `tool`. Called, it is the function itself.
+
+    `timeout` is in seconds, `max_result_chars` in characters, 0 means none of either. `on_crash` says what becomes of
+    a call that was running when its worker died: "report" tells the model, "retry" runs it again under the same
+    idempotency key. `warnings` says what its author should mend, none of which keeps it from working.
+    """
+
+    name: str
+    description: str
+    function: Callable[P, R]
+    parameters: Parameters = field(repr=False)
+    timeout: float = DEFAULT_TIMEOUT
+    max_result_chars: int = DEFAULT_RESULT_CHARS
+    on_crash: ToolCrash = "report"
+    warnings: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ValueError(f"tool {self.name!r}: a name is 1 to 64 letters, digits, _ or -")
+        if not _is_number(self.timeout) or not math.isfinite(self.timeout) or self.timeout < 0:
+            raise ValueError(f"tool {self.name}: timeout is in seconds, 0 for none; not {self.timeout!r}")
+        if not _is_number(self.max_result_chars) or self.max_result_chars < 0 or self.max_result_chars % 1:
+            raise ValueError(f"tool {self.name}: max_result_chars is a whole number, 0 for none")
+        if self.on_crash not in ("report", "retry"):
+            raise ValueError(f'tool {self.name}: on_crash is "report" or "retry", not {self.on_crash!r}')
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function, as if it were no tool: nothing is checked, nothing is timed."""
+        return self.function(*args, **kwargs)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function is a coroutine function; plain ones run in a thread."""
+        return _is_async(self.function)
+
+    def check(self, arguments: Any) -> dict[str, Any]:
+        """A model's arguments, checked and made what the function takes. Raises BadArguments with a text for it."""
+        return self.parameters.check(arguments)
+
+    def definition(self) -> dict[str, Any]:
+        """The tool as the Messages API wants it: name, description, input_schema."""
+        return {"name": self.name, "description": self.description, "input_schema": self.parameters.schema}
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+    max_result_chars: int = DEFAULT_RESULT_CHARS,
+    on_crash: ToolCrash = "report",
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+
+
+def tool(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+    max_result_chars: int = DEFAULT_RESULT_CHARS,
+    on_crash: ToolCrash = "report",
+) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
+    """Make a function a tool, as `@tool` or `@tool(timeout=30, …)`.
+
+    Its signature becomes the schema, its docstring the descriptions; name and description may be given instead. A
+    first parameter annotated `Context` gets the call's context. Raises TypeError or ValueError, in words, for a
+    function that can't be a tool.
+    """
+    frame = inspect.currentframe()
+    # Types that are local to where the tool is defined are known only to the frame that defines it.
+    local_names = dict(frame.f_back.f_locals) if frame and frame.f_back else {}
+
+    def make(target: Callable[P, R]) -> Tool[P, R]:
+        _refuse_unusable(target)
+        called = _name_of(target) if name is None else name
+        doc = read_docstring(target)
+        try:
+            parameters = parameters_of(target, doc.arguments, local_names)
+        except TypeError as error:
+            raise TypeError(f"tool {called}: {error}") from error
+        said = clean(doc.description if description is None else description)
+        return Tool(
+            name=called,
+            description=said,
+            function=target,
+            parameters=parameters,
+            timeout=timeout,
+            max_result_chars=max_result_chars,
+            on_crash=on_crash,
+            warnings=tuple(_warnings(said, doc, parameters)),
+        )
+
+    return make if function is None else make(function)
+
+
+def _refuse_unusable(function: object) -> None:
+    if isinstance(function, Tool):
+        raise TypeError(f"{function.name} is a tool already")
+    if isinstance(function, Mapping):
+        raise TypeError(
+            f"{dict(function)!r:.200} is no Python function: tools that the provider runs itself are refused, "
+            "because no journal would know what they did"
+        )
+    if inspect.isclass(function) or not callable(function):
+        raise TypeError(f"a tool is a function, not {function!r:.200}")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{function!r:.200}: a tool returns its result once; to tell more it has ctx.progress")
+
+
+def _name_of(function: object) -> str:
+    name = getattr(function, "__name__", None)
+    if not isinstance(name, str):
+        raise TypeError(f"{function!r:.200} has no name of its own: give it one, as in tool(name=…)")
+    return name
+
+
+def _warnings(description: str, doc: Docstring, parameters: Parameters) -> list[str]:
+    warnings = [] if description.strip() else ["it has no description: give it a docstring"]
+    warnings += [f"argument {name!r} has no description" for name in parameters.undescribed]
+    known = {*parameters.schema["properties"], *([parameters.context] if parameters.context else [])}
+    strays = [name for name in doc.arguments if name not in known]
+    return warnings + [f"its docstring describes {name!r}, which it does not take" for name in strays]
+
+
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,272 @@
+"""What subscriptions iterate: runs, messages and streams as they change. Dropping any of these cancels nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from engine.errors import RunNotFound
+from engine.streams.bell import Bell
+from engine.streams.follow import StreamNotFound, follow
+from engine.streams.memory import MemoryStreams
+from models.database import Database
+from models.events import StreamEvent
+from models.ids import Ids
+from models.message import Message, messages_after
+from models.page import MAX_SIZE, Window
+from models.run import Run, RunQuery, find_runs, get_run, get_runs, matching_run_ids
+from models.stream import Stream, StreamRows, get_stream, read_stream, streams_of_run
+
+PAGE = 100
+"""How many rows are read at a time."""
+IDLE_SECONDS = 30.0
+"""How long who watches rows trusts the bell's silence before looking by itself."""
+KEPT = 10_000
+"""How many runs a subscription to all runs keeps apart from those that are simply older."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunChange:
+    """What became of a run in a filtered list; `run` is None where it was REMOVED."""
+
+    kind: Literal["ADDED", "CHANGED", "REMOVED"]
+    run_id: str
+    run: Run | None
+
+
+class Rows(Protocol):
+    """The reads that watching needs, each in a transaction of its own."""
+
+    async def get_run(self, run_id: str) -> Run | None:
+        """The run, or None."""
+        ...
+
+    async def get_runs(self, run_ids: Sequence[str]) -> dict[str, Run]:
+        """Those of the runs that exist, by id."""
+        ...
+
+    async def matching_run_ids(self, query: RunQuery) -> set[str]:
+        """The ids of all runs that match."""
+        ...
+
+    async def newest_run_ids(self, query: RunQuery, count: int) -> list[str]:
+        """The ids of the newest runs that match, newest first, at most `count`."""
+        ...
+
+    async def messages_after(self, run_id: str, after_seq: int, limit: int) -> list[Message]:
+        """The messages that follow `after_seq`, in order, at most `limit`."""
+        ...
+
+    async def read_stream(self, stream_id: str, after: int) -> StreamRows | None:
+        """What the rows tell of the stream above the number `after`; None where there is no such stream."""
+        ...
+
+    async def streams_of_run(self, run_id: str) -> list[Stream]:
+        """The run's streams in the order of their generations."""
+        ...
+
+
+class DatabaseRows:
+    """Rows, from a Database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get_run(self, run_id: str) -> Run | None:
+        """The run, or None."""
+        return await self._database.read(get_run, run_id)
+
+    async def get_runs(self, run_ids: Sequence[str]) -> dict[str, Run]:
+        """Those of the runs that exist, by id."""
+        return await self._database.read(get_runs, run_ids)
+
+    async def matching_run_ids(self, query: RunQuery) -> set[str]:
+        """The ids of all runs that match."""
+        return await self._database.read(matching_run_ids, query)
+
+    async def newest_run_ids(self, query: RunQuery, count: int) -> list[str]:
+        """The ids of the newest runs that match, newest first, at most `count` (1 to MAX_SIZE)."""
+        return (await self._database.read(find_runs, query, Window(size=count))).positions
+
+    async def messages_after(self, run_id: str, after_seq: int, limit: int) -> list[Message]:
+        """The messages that follow `after_seq`, in order, at most `limit`."""
+        return await self._database.read(messages_after, run_id, after_seq, limit)
+
+    async def read_stream(self, stream_id: str, after: int) -> StreamRows | None:
+        """What the rows tell of the stream above the number `after`; None where there is no such stream."""
+        rows = await self._database.read(read_stream, stream_id, after)
+        if rows.lasting or rows.ended or await self._database.read(get_stream, stream_id) is not None:
+            return rows
+        return None
+
+    async def streams_of_run(self, run_id: str) -> list[Stream]:
+        """The run's streams in the order of their generations."""
+        return await self._database.read(streams_of_run, run_id)
+
+
+class Watching:
+    """Everything that can be watched. Each of these generators leaves nothing behind when it is closed.
+
+    `ids` are those that new runs get their ids from; `poll_seconds` is how long a stream may be silent before its
+    rows are looked at, `idle_seconds` the same for a run that is watched.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        streams: MemoryStreams,
+        bell: Bell,
+        *,
+        ids: Ids,
+        poll_seconds: float,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self._rows = rows
+        self._streams = streams
+        self._bell = bell
+        self._ids = ids
+        self._poll_seconds = poll_seconds
+        self._idle_seconds = idle_seconds
+
+    async def run(self, run_id: str) -> AsyncGenerator[Run]:
+        """The run's row now, then the newest one at each change. Raises RunNotFound."""
+        told: int | None = None
+        with self._bell.listen(run_id=run_id) as listener:
+            while True:
+                run = await self._rows.get_run(run_id)
+                if run is None:
+                    raise RunNotFound
+                if run.revision != told:
+                    told = run.revision
+                    yield run
+                await listener.wait(self._idle_seconds)
+
+    async def runs(self, query: RunQuery) -> AsyncGenerator[RunChange]:
+        """What changes among the runs that match, from now on: nothing for what is there already."""
+        born_before = self._ids("run")
+        with self._bell.listen(user_id=query.user_id) as listener:
+            shown = _Shown(query, *await self._there(query, born_before))
+            while True:
+                rung = sorted(await listener.wait())
+                for start in range(0, len(rung), PAGE):
+                    page = rung[start : start + PAGE]
+                    found = await self._rows.get_runs(page)
+                    for run_id in page:
+                        change = shown.change(run_id, found.get(run_id))
+                        if change is not None:
+                            yield change
+
+    async def messages(self, run_id: str, after_seq: int = 0) -> AsyncGenerator[Message]:
+        """Each message that follows `after_seq` once, in order, stored ones first, then live. Raises RunNotFound."""
+        with self._bell.listen(run_id=run_id) as listener:
+            if await self._rows.get_run(run_id) is None:
+                raise RunNotFound
+            while True:
+                page = await self._rows.messages_after(run_id, after_seq, PAGE)
+                for message in page:
+                    after_seq = message.seq
+                    yield message
+                if len(page) < PAGE:
+                    await listener.wait(self._idle_seconds)
+
+    def stream(self, stream_id: str, after: int = 0) -> AsyncGenerator[StreamEvent]:
+        """One generation's events above the number `after`, until RunResult. Raises StreamNotFound."""
+        return follow(self._streams, self._rows.read_stream, stream_id, after, self._poll_seconds)
+
+    async def run_stream(
+        self, run_id: str, stream_id: str | None = None, after: int = 0
+    ) -> AsyncGenerator[StreamEvent]:
+        """The events from `stream_id` (else from the current or last generation) on, into every later generation.
+
+        `after` is a number of the first stream. Goes on until it is closed. Raises RunNotFound, and StreamNotFound
+        where the run has no such stream.
+        """
+        stream = await self._first_stream(run_id, stream_id)
+        generation = -1
+        while True:
+            if stream is None:
+                stream, after = await self._stream_beyond(run_id, generation), 0
+            async with aclosing(self.stream(stream.id, after)) as events:
+                async for event in events:
+                    yield event
+            generation, stream = stream.generation, None
+
+    async def _first_stream(self, run_id: str, stream_id: str | None) -> Stream | None:
+        streams = await self._rows.streams_of_run(run_id)
+        if not streams and await self._rows.get_run(run_id) is None:
+            raise RunNotFound
+        if stream_id is None:
+            return streams[-1] if streams else None
+        for stream in streams:
+            if stream.id == stream_id:
+                return stream
+        raise StreamNotFound(stream_id)
+
+    async def _stream_beyond(self, run_id: str, generation: int) -> Stream:
+        """The stream of the next generation, as soon as there is one."""
+        with self._bell.listen(run_id=run_id) as listener:
+            while True:
+                for stream in await self._rows.streams_of_run(run_id):
+                    if stream.generation > generation:
+                        return stream
+                await listener.wait(self._idle_seconds)
+
+    async def _there(self, query: RunQuery, born_before: str) -> tuple[set[str], str]:
+        """The runs that match already, as `_Shown` takes them; those born since `born_before` are news."""
+        if _can_cease(query):
+            there, floor = await self._rows.matching_run_ids(query), ""
+        else:
+            newest = await self._rows.newest_run_ids(query, MAX_SIZE)
+            there, floor = set(newest), newest[-1] if len(newest) == MAX_SIZE else ""
+        return {run_id for run_id in there if run_id < born_before}, floor
+
+
+def _can_cease(query: RunQuery) -> bool:
+    """Whether a run that matches may cease to: its owner, agent and parent never change."""
+    return query.status is not None or bool(query.search) or bool(query.metadata)
+
+
+class _Shown:
+    """Which runs a client's filtered list shows, as far as what it was told goes.
+
+    `ids` are shown; so is every matching run whose id is not above `floor` (ids rise with time): a list of all runs,
+    however long, needs only its newest end by name.
+    """
+
+    def __init__(self, query: RunQuery, ids: Iterable[str], floor: str) -> None:
+        self._query = query
+        self._ids = set(ids)
+        self._floor = floor
+        self._revisions: dict[str, int] = {}
+
+    def change(self, run_id: str, run: Run | None) -> RunChange | None:
+        """What the client is to be told of a run that rang; None where nothing is new to it."""
+        if run is None or not self._query.matches(run):
+            if run_id not in self._ids:
+                return None
+            self._ids.discard(run_id)
+            self._revisions.pop(run_id, None)
+            return RunChange("REMOVED", run_id, None)
+        known = run_id in self._ids or run_id <= self._floor
+        if known and self._revisions.get(run_id) == run.revision:
+            return None
+        self._remember(run_id, run.revision)
+        return RunChange("CHANGED" if known else "ADDED", run_id, run)
+
+    def _remember(self, run_id: str, revision: int) -> None:
+        self._revisions.pop(run_id, None)
+        self._revisions[run_id] = revision
+        if len(self._revisions) > PAGE:
+            del self._revisions[next(iter(self._revisions))]
+        if run_id > self._floor:
+            self._ids.add(run_id)
+        if len(self._ids) > KEPT and not _can_cease(self._query):
+            newest_first = sorted(self._ids, reverse=True)
+            self._floor = newest_first[KEPT // 2]
+            self._ids = set(newest_first[: KEPT // 2])
+
+    def __len__(self) -> int:
+        """How many runs are kept by name."""
+        return len(self._ids)

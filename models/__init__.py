@@ -1,0 +1,1 @@
+"""What is remembered: tables, the durable verbs, events, migrations."""

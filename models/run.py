@@ -1,0 +1,279 @@
+"""The run: its row is the transcript's head, the job and the mailbox in one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    ForeignKey,
+    Index,
+    Integer,
+    Row,
+    Select,
+    String,
+    Table,
+    func,
+    select,
+)
+
+from models.enums import ErrorCode, FinishReason, RunStatus, SteerMode
+from models.events import Failure
+from models.json_codec import dump_json
+from models.page import BadCursor, Slice, Window
+from models.paging import by_column
+from models.tables import Json, metadata
+
+agent_runs = Table(
+    "agent_runs",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("user_id", String(255), nullable=False),
+    Column("agent", String(255), nullable=False),
+    Column("title", String(512)),
+    Column("status", String(16), nullable=False),
+    Column("finish", String(32)),
+    Column("error_code", String(64)),
+    Column("error_message", String),
+    Column("output", Json),
+    Column("metadata", Json, nullable=False),
+    Column("context", Json, nullable=False),
+    Column("roles", Json, nullable=False),
+    Column("parent_id", String(64), ForeignKey("agent_runs.id")),
+    Column("forked_from", String(64)),
+    # the mailbox
+    Column("pending", Json, nullable=False),
+    Column("next_ordinal", Integer, nullable=False),
+    Column("cancel_requested", Boolean, nullable=False),
+    Column("cancel_ordinal", Integer, nullable=False),
+    Column("cancel_reason", String),
+    # the job
+    Column("fence", Integer, nullable=False),
+    Column("lease_until", BigInteger, nullable=False),
+    Column("worker", String(128)),
+    Column("takeovers", Integer, nullable=False),
+    # the generation, the turn and the step under way
+    Column("generation", Integer, nullable=False),
+    Column("stream_id", String(64)),
+    Column("turn_steps", Integer, nullable=False),
+    Column("turn_started_at", BigInteger),
+    Column("step", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("step_fence", Integer, nullable=False),
+    # the transcript's head
+    Column("seq", Integer, nullable=False),
+    Column("steps", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("started_at", BigInteger),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Index("ix_agent_runs_user_id_id", "user_id", "id"),
+    Index("ix_agent_runs_status_lease_until", "status", "lease_until"),
+    Index("ix_agent_runs_parent_id_id", "parent_id", "id"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingInput:
+    """An input that waits to be folded into the transcript.
+
+    `ordinal` rises within the run and is never used twice; `announced` tells whether InputQueued was written.
+    """
+
+    id: str
+    text: str
+    mode: SteerMode
+    created_at: int
+    ordinal: int
+    announced: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is kept on the run's row."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "mode": self.mode,
+            "created_at": self.created_at,
+            "ordinal": self.ordinal,
+            "announced": self.announced,
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> PendingInput:
+        """Back from `to_json`."""
+        return cls(**{**value, "mode": SteerMode(value["mode"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as its row has it. Times are milliseconds since the epoch, UTC; leases by the database's clock.
+
+    `revision` rises at each change that a client can see. `step` and `attempt` are the step begun last, `step_fence`
+    the fence under which that was; the step is under way while `step == steps + 1`. `roles` are those the owner had
+    when the turn began, `context` trusted values that only server code sets; tools see both.
+    """
+
+    id: str
+    user_id: str
+    agent: str
+    status: RunStatus
+    created_at: int
+    updated_at: int
+    title: str | None = None
+    finish: FinishReason | None = None
+    error: Failure | None = None
+    output: Any = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    context: dict[str, Any] = field(default_factory=dict)
+    roles: list[str] = field(default_factory=list)
+    parent_id: str | None = None
+    forked_from: str | None = None
+    pending: tuple[PendingInput, ...] = ()
+    next_ordinal: int = 1
+    cancel_requested: bool = False
+    cancel_ordinal: int = 0
+    cancel_reason: str | None = None
+    fence: int = 0
+    lease_until: int = 0
+    worker: str | None = None
+    takeovers: int = 0
+    generation: int = 0
+    stream_id: str | None = None
+    turn_steps: int = 0
+    turn_started_at: int | None = None
+    step: int = 0
+    attempt: int = 1
+    step_fence: int = 0
+    seq: int = 0
+    steps: int = 0
+    started_at: int | None = None
+    revision: int = 1
+
+    @property
+    def interrupting(self) -> tuple[str, ...]:
+        """The ids of the inputs that ask for the response in flight to be cut."""
+        return tuple(item.id for item in self.pending if item.mode is SteerMode.INTERRUPT)
+
+
+_PLAIN = tuple(name for name in Run.__slots__ if name not in ("error", "pending", "status", "finish"))
+
+
+def run_to_row(run: Run) -> dict[str, Any]:
+    """The row's columns."""
+    values: dict[str, Any] = {name: getattr(run, name) for name in _PLAIN}
+    return values | run_columns(
+        {"status": run.status, "finish": run.finish, "error": run.error, "pending": run.pending}
+    )
+
+
+def run_columns(changes: dict[str, Any]) -> dict[str, Any]:
+    """Changes to a Run's fields, as changes to the row's columns."""
+    columns = dict(changes)
+    if "error" in columns:
+        error: Failure | None = columns.pop("error")
+        columns["error_code"] = error.code if error else None
+        columns["error_message"] = error.message if error else None
+    if "pending" in columns:
+        columns["pending"] = [item.to_json() for item in columns["pending"]]
+    return columns
+
+
+def run_from_row(row: Row[Any]) -> Run:
+    """A Run from a row of all of agent_runs' columns."""
+    values = row._mapping
+    return Run(
+        **{name: values[name] for name in _PLAIN},
+        status=RunStatus(values["status"]),
+        finish=FinishReason(values["finish"]) if values["finish"] else None,
+        error=Failure(ErrorCode(values["error_code"]), values["error_message"]) if values["error_code"] else None,
+        pending=tuple(PendingInput.from_json(item) for item in values["pending"]),
+    )
+
+
+def get_run(c: Connection, run_id: str) -> Run | None:
+    """The run, whoever owns it, or None."""
+    row = c.execute(select(agent_runs).where(agent_runs.c.id == run_id)).first()
+    return run_from_row(row) if row else None
+
+
+def get_runs(c: Connection, run_ids: Sequence[str]) -> dict[str, Run]:
+    """Those of the runs that exist, by id."""
+    rows = c.execute(select(agent_runs).where(agent_runs.c.id.in_(run_ids)))
+    return {row.id: run_from_row(row) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class RunQuery:
+    """Which runs; None means any. `search` looks into the title without regard to case.
+
+    `metadata` gives the keys that must have equal values.
+    """
+
+    user_id: str | None = None
+    status: tuple[RunStatus, ...] | None = None
+    agent: str | None = None
+    parent_id: str | None = None
+    search: str | None = None
+    metadata: dict[str, Any] | None = None
+
+    def matches(self, run: Run) -> bool:
+        """Whether the run is among those asked for: the same rule as the SQL of `find_runs`."""
+        return (
+            self.user_id in (None, run.user_id)
+            and (self.status is None or run.status in self.status)
+            and self.agent in (None, run.agent)
+            and self.parent_id in (None, run.parent_id)
+            and (self.search is None or self.search.lower() in (run.title or "").lower())
+            and all(_alike(run.metadata, key, value) for key, value in (self.metadata or {}).items())
+        )
+
+
+def _alike(tags: dict[str, Any], key: str, value: Any) -> bool:
+    """Whether the tag is there with an equal JSON value; to Python, but not to JSON, true equals 1."""
+    return key in tags and tags[key] == value and dump_json(tags[key]) == dump_json(value)
+
+
+def _query(query: RunQuery, *columns: Any) -> Select[Any]:
+    found = select(*columns)
+    if query.user_id is not None:
+        found = found.where(agent_runs.c.user_id == query.user_id)
+    if query.status is not None:
+        found = found.where(agent_runs.c.status.in_(query.status))
+    if query.agent is not None:
+        found = found.where(agent_runs.c.agent == query.agent)
+    if query.parent_id is not None:
+        found = found.where(agent_runs.c.parent_id == query.parent_id)
+    return found
+
+
+def _needs_python(query: RunQuery) -> bool:
+    """Whether the filter has what SQL does not do alike on every database: letters' case, and equality of JSON."""
+    return bool(query.search) or bool(query.metadata)
+
+
+def find_runs(c: Connection, query: RunQuery, window: Window) -> Slice[Run]:
+    """The runs of a window, newest first; positions are ids. Raises BadCursor."""
+    for position in (window.after, window.before):
+        if position is not None and not position.startswith("run_"):
+            raise BadCursor(position)
+    keep = query.matches if _needs_python(query) else None
+    return by_column(c, _query(query, agent_runs), agent_runs.c.id, window, run_from_row, descending=True, keep=keep)
+
+
+def count_runs(c: Connection, query: RunQuery) -> int:
+    """How many runs there are."""
+    if _needs_python(query):
+        return len(matching_run_ids(c, query))
+    return int(c.execute(_query(query, func.count(agent_runs.c.id))).scalar_one())
+
+
+def matching_run_ids(c: Connection, query: RunQuery) -> set[str]:
+    """The ids of all runs that match."""
+    if not _needs_python(query):
+        return set(c.execute(_query(query, agent_runs.c.id)).scalars())
+    return {row.id for row in c.execute(_query(query, agent_runs)) if query.matches(run_from_row(row))}

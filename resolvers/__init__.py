@@ -1,0 +1,1 @@
+"""What each operation does: check who asks, call one thing, hand it on."""

@@ -1,0 +1,57 @@
+"""Who may see what. Everything that finds a run for a viewer goes through here; missing and foreign look the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, TypeVar
+
+from engine.user import User
+from models.ids import prefix_of
+from models.run import Run
+from models.stream import Stream, get_stream
+from schema.context import RequestContext
+from schema.errors import RunIsMissing
+
+
+class OfRun(Protocol):
+    """A record that belongs to a run."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        ...
+
+
+Part = TypeVar("Part", bound=OfRun)
+
+
+def may_see(user: User | None, run: Run | None) -> bool:
+    """Whether the run is there and the user's own."""
+    return user is not None and run is not None and run.user_id == user.id
+
+
+def visible_runs(user: User | None, runs: Mapping[str, Run]) -> dict[str, Run]:
+    """Those of the runs that the user may see."""
+    return {run_id: run for run_id, run in runs.items() if may_see(user, run)}
+
+
+def visible_parts(user: User | None, parts: Mapping[str, Part], runs: Mapping[str, Run]) -> dict[str, Part]:
+    """Those of the records whose run, among `runs`, the user may see."""
+    return {part_id: part for part_id, part in parts.items() if may_see(user, runs.get(part.run_id))}
+
+
+async def require_run(context: RequestContext, run_id: str) -> Run:
+    """The viewer's run, for a subscription. Raises RunIsMissing."""
+    run = await context.loaders.run(run_id)
+    if run is None:
+        raise RunIsMissing
+    return run
+
+
+async def require_stream(context: RequestContext, stream_id: str) -> Stream:
+    """A stream of one of the viewer's runs. Raises RunIsMissing."""
+    stream = await context.loaders.read(get_stream, stream_id) if prefix_of(stream_id) == "str" else None
+    if stream is None:
+        raise RunIsMissing
+    await require_run(context, stream.run_id)
+    return stream

@@ -1,0 +1,118 @@
+"""Batched reads: what the fields of one moment ask for is read together.
+
+Nothing that can change is kept, not even within an operation: a context lives as long as its socket, and what an event
+shows must be read after the event. So one set of loaders serves all operations of a context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from strawberry.dataloader import DataLoader
+
+from engine.user import User
+from models.call import ToolCall, get_calls
+from models.database import Database
+from models.ids import prefix_of
+from models.message import Message, get_messages
+from models.model_call import ModelCall, get_model_calls, usage_of_runs
+from models.run import Run, get_runs
+from models.usage import Usage
+from resolvers.access import Part, visible_parts, visible_runs
+from resolvers.call_ids import CallIds
+
+K = TypeVar("K")
+V = TypeVar("V")
+T = TypeVar("T")
+BATCH = 1_000  # keys to one statement; databases limit the parameters of a statement
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+class BatchedLoaders:
+    """The Loaders of one viewer (schema/context.py has what each method promises)."""
+
+    def __init__(self, database: Database, user: User | None) -> None:
+        self._database = database
+        self._user = user
+        self._runs: DataLoader[str, Run | None] = self._loader(self._read_runs)
+        self._messages: DataLoader[str, Message | None] = self._loader(self._parts_reader(get_messages))
+        self._tool_calls: DataLoader[str, ToolCall | None] = self._loader(self._parts_reader(get_calls))
+        self._model_calls: DataLoader[str, ModelCall | None] = self._loader(self._parts_reader(get_model_calls))
+        self._usage: DataLoader[str, Usage | None] = self._loader(usage_of_runs)
+        self._call_ids = CallIds(database)
+        self._reads: DataLoader[_Read, Any] = DataLoader(self._read_all, cache=False)
+
+    async def run(self, run_id: str) -> Run | None:
+        """The viewer's run with this id."""
+        return await self._runs.load(run_id) if prefix_of(run_id) == "run" else None
+
+    async def message(self, message_id: str) -> Message | None:
+        """A message of one of the viewer's runs."""
+        return await self._messages.load(message_id) if prefix_of(message_id) == "msg" else None
+
+    async def tool_call(self, call_id: str) -> ToolCall | None:
+        """A tool call of one of the viewer's runs."""
+        return await self._tool_calls.load(call_id) if prefix_of(call_id) == "call" else None
+
+    async def model_call(self, call_id: str) -> ModelCall | None:
+        """A model call of one of the viewer's runs."""
+        return await self._model_calls.load(call_id) if prefix_of(call_id) == "mdl" else None
+
+    async def usage(self, run_id: str) -> Usage:
+        """What all model calls of a run used; nothing, at no cost, where there were none."""
+        usage = await self._usage.load(run_id)
+        return Usage() if usage is None else usage
+
+    async def call_ids(self, run_id: str, step: int) -> Mapping[int, str]:
+        """The ids of one step's tool calls by index."""
+        return await self._call_ids.of_step(run_id, step)
+
+    async def read(self, function: Callable[..., T], *arguments: Any) -> T:
+        """`function(connection, *arguments)`, together with the other reads of the moment on one connection."""
+        result: T = await self._reads.load(_Read(function, arguments))
+        return result
+
+    def _loader(self, read: Callable[[Any, Sequence[K]], Mapping[K, V]]) -> DataLoader[K, V | None]:
+        """A loader over one read that takes many keys; a key that it does not give is None."""
+
+        async def load(keys: list[K]) -> list[V | None]:
+            found = await self._database.read(read, list(dict.fromkeys(keys)))
+            return [found.get(key) for key in keys]
+
+        return DataLoader(load, max_batch_size=BATCH, cache=False)
+
+    def _read_runs(self, connection: Any, ids: Sequence[str]) -> dict[str, Run]:
+        return visible_runs(self._user, get_runs(connection, ids))
+
+    def _parts_reader(
+        self, get: Callable[[Any, Sequence[str]], dict[str, Part]]
+    ) -> Callable[[Any, Sequence[str]], dict[str, Part]]:
+        """A read of records by id that keeps those whose run the viewer may see."""
+
+        def read(connection: Any, ids: Sequence[str]) -> dict[str, Part]:
+            parts = get(connection, ids)
+            runs = get_runs(connection, sorted({part.run_id for part in parts.values()}))
+            return visible_parts(self._user, parts, runs)
+
+        return read
+
+    async def _read_all(self, reads: list[_Read]) -> list[Any]:
+        return await self._database.read(_call_all, reads)
+
+
+def _call_all(connection: Any, reads: list[_Read]) -> list[Any]:
+    """The results in order; a read that raises ValueError (a bad cursor) gives it as a result, to its asker alone."""
+    results: list[Any] = []
+    for read in reads:
+        try:
+            results.append(read.function(connection, *read.arguments))
+        except ValueError as error:
+            results.append(error)
+    return results

@@ -1,0 +1,51 @@
+"""Anything by its id."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, TypeAlias
+
+import strawberry
+
+from models.call import ToolCall
+from models.ids import prefix_of
+from models.message import Message
+from models.model_call import ModelCall
+from models.page import MAX_SIZE
+from models.run import Run
+from schema.context import Info, RequestContext
+from schema.errors import BadUserInput
+
+Record: TypeAlias = Run | Message | ToolCall | ModelCall
+
+
+async def get_node(
+    info: Info,
+    node_id: Annotated[strawberry.ID, strawberry.argument(name="id", description="The id of what is wanted.")],
+) -> Record | None:
+    """The record with this id, where the viewer may see it."""
+    return await _load(info.context, node_id)
+
+
+async def get_nodes(
+    info: Info,
+    ids: Annotated[list[strawberry.ID], strawberry.argument(description="The ids of what is wanted, at most 100.")],
+) -> list[Record | None]:
+    """The records with these ids, in order; None for each that the viewer may not see. Raises BadUserInput."""
+    if len(ids) > MAX_SIZE:
+        raise BadUserInput(f"At most {MAX_SIZE} ids at a time.")
+    return await asyncio.gather(*(_load(info.context, node_id) for node_id in ids))
+
+
+async def _load(context: RequestContext, node_id: str) -> Record | None:
+    loaders = context.loaders
+    match prefix_of(node_id):
+        case "run":
+            return await loaders.run(node_id)
+        case "msg":
+            return await loaders.message(node_id)
+        case "call":
+            return await loaders.tool_call(node_id)
+        case "mdl":
+            return await loaders.model_call(node_id)
+    return None

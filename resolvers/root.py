@@ -1,0 +1,214 @@
+"""The three roots, joined: each field names its resolver, its type and its meaning. One guard covers them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import strawberry
+from strawberry.extensions import FieldExtension, SchemaExtension
+from strawberry.schema.config import StrawberryConfig
+
+from engine.user import User
+from models.clock import Clock, system_clock
+from resolvers.loaders import BatchedLoaders
+from resolvers.node import get_node, get_nodes
+from resolvers.runs import fork_run, get_run, list_runs, retry_run, start_run
+from resolvers.steering import cancel_run, steer_run, withdraw_input
+from resolvers.streams import watch_messages, watch_run, watch_run_stream, watch_runs, watch_stream
+from resolvers.viewer import get_viewer, list_models
+from schema.connections import Connection
+from schema.context import Info, RequestContext
+from schema.errors import AgentRequiresUser
+from schema.events import EVENT_TYPES, StreamEvent
+from schema.message import AgentMessage
+from schema.node import Node
+from schema.operations import (
+    CancelRunPayload,
+    ForkRunPayload,
+    RetryRunPayload,
+    StartRunPayload,
+    SteerRunPayload,
+    WithdrawInputPayload,
+)
+from schema.run import AgentRun, RunChange
+from schema.scalars import SCALARS
+from schema.viewer import Model, Viewer
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+
+
+@strawberry.type(description="What can be asked.")
+class Query:
+    """Reads."""
+
+    node = strawberry.field(
+        resolver=get_node,
+        graphql_type=Node | None,
+        description="Anything by its id; null where there is no such thing, and where it is someone else's.",
+    )
+    nodes = strawberry.field(
+        resolver=get_nodes,
+        graphql_type=list[Node | None],
+        description="Several things by their ids, in the same order; null for each that `node` would give null for.",
+    )
+    viewer = strawberry.field(
+        resolver=get_viewer,
+        graphql_type=Viewer | None,
+        description="Who is signed in; null when nobody is, and the one field that then answers.",
+    )
+    run = strawberry.field(
+        resolver=get_run,
+        graphql_type=AgentRun | None,
+        description="One of the viewer's runs; null where there is no such run, and where it is someone else's.",
+    )
+    runs = strawberry.field(
+        resolver=list_runs, graphql_type=Connection[AgentRun], description="The viewer's runs, newest first."
+    )
+    models = strawberry.field(
+        resolver=list_models,
+        graphql_type=list[Model],
+        description="The models that this deployment knows, and whether agents may use them.",
+    )
+
+
+@strawberry.type(
+    description=(
+        "What can be done. Expected failures are data, in a payload's `errors`; a defect, a limit or a missing sign-in "
+        "is a top-level error."
+    )
+)
+class Mutation:
+    """Writes."""
+
+    start_run = strawberry.field(
+        resolver=start_run,
+        graphql_type=StartRunPayload,
+        description=(
+            "Start a run of an agent. With `runId`, say the next thing to that run, or queue it where the run is "
+            "generating or waiting."
+        ),
+    )
+    steer_run = strawberry.field(
+        resolver=steer_run,
+        graphql_type=SteerRunPayload,
+        description=(
+            "Say something to a run at work: it is folded in at the next turn boundary, or at once with INTERRUPT. A "
+            "run that is not at work begins its next turn with it."
+        ),
+    )
+    withdraw_input = strawberry.field(
+        resolver=withdraw_input,
+        graphql_type=WithdrawInputPayload,
+        description="Take back an input that still waits.",
+    )
+    cancel_run = strawberry.field(
+        resolver=cancel_run,
+        graphql_type=CancelRunPayload,
+        description=(
+            "Stop a run, in the middle of a response or of a tool if need be. What was shown of the response is kept. "
+            "Input sent before is kept unanswered; input sent after begins the next turn."
+        ),
+    )
+    retry_run = strawberry.field(
+        resolver=retry_run,
+        graphql_type=RetryRunPayload,
+        description="Go on with a FAILED or CANCELLED run from its last completed step, without new input.",
+    )
+    fork_run = strawberry.field(
+        resolver=fork_run,
+        graphql_type=ForkRunPayload,
+        description="Begin a new run with a copy of another's transcript up to a message. Tools are not run again.",
+    )
+
+
+@strawberry.type(
+    description=(
+        "What can be watched. `stream` completes after RunResult; the others go on until the client leaves. Leaving "
+        "never stops a run."
+    )
+)
+class Subscription:
+    """What is live."""
+
+    run = strawberry.subscription(
+        resolver=watch_run,
+        graphql_type=AgentRun,
+        description="A run as it is now, then again at each change; states that passed in between may be skipped.",
+    )
+    runs = strawberry.subscription(
+        resolver=watch_runs,
+        graphql_type=RunChange,
+        description="Changes alone, of every run that the viewer may see: subscribe first, then query `runs`.",
+    )
+    messages = strawberry.subscription(
+        resolver=watch_messages,
+        graphql_type=AgentMessage,
+        description="Each message of a run once and in order: those that are stored first, then each as it is stored.",
+    )
+    stream = strawberry.subscription(
+        resolver=watch_stream,
+        graphql_type=StreamEvent,
+        description=(
+            "One generation: what has happened, then what happens, up to RunResult. The stream of a generation that "
+            "has ended stays readable for as long as its run does."
+        ),
+    )
+    run_stream = strawberry.subscription(
+        resolver=watch_run_stream,
+        graphql_type=StreamEvent,
+        description="One generation of a run, the current one by default, and then every later one, missing none.",
+    )
+
+
+OPEN_FIELDS = frozenset({"viewer"})
+"""The root fields that answer without a signed-in user."""
+
+
+class RequiresUser(FieldExtension):
+    """Refuses a root field where nobody is signed in."""
+
+    def resolve(self, next_: Callable[..., Any], source: Any, info: Info, **arguments: Any) -> Any:
+        """Call a plain resolver. Raises AgentRequiresUser."""
+        _require_user(info)
+        return next_(source, info, **arguments)
+
+    async def resolve_async(self, next_: Callable[..., Any], source: Any, info: Info, **arguments: Any) -> Any:
+        """Call a coroutine. Raises AgentRequiresUser."""
+        _require_user(info)
+        return await next_(source, info, **arguments)
+
+
+def _require_user(info: Info) -> None:
+    if info.context.user is None:
+        raise AgentRequiresUser
+
+
+def _guard(roots: Iterable[Any]) -> None:
+    """Put RequiresUser on every field of the roots but OPEN_FIELDS, so that a new field can't be forgotten."""
+    for root in roots:
+        for field in root.__strawberry_definition__.fields:
+            if field.python_name not in OPEN_FIELDS:
+                field.extensions.append(RequiresUser())
+
+
+_guard((Query, Mutation, Subscription))
+
+
+def build_schema(extensions: Iterable[type[SchemaExtension] | Callable[[], SchemaExtension]] = ()) -> strawberry.Schema:
+    """The whole schema; `extensions` are the server's own (limits, caches, masking)."""
+    return strawberry.Schema(
+        query=Query,
+        mutation=Mutation,
+        subscription=Subscription,
+        types=EVENT_TYPES,
+        extensions=extensions,
+        config=StrawberryConfig(scalar_map=SCALARS),
+    )
+
+
+def new_context(engine: Engine, user: User | None, request_id: str, *, clock: Clock = system_clock) -> RequestContext:
+    """The context of one HTTP request or one WebSocket; `user` is None where nobody is signed in."""
+    loaders = BatchedLoaders(engine.database, user)
+    return RequestContext(user=user, engine=engine, request_id=request_id, loaders=loaders, clock=clock)

@@ -1,0 +1,1 @@
+"""What clients see: types, inputs, enums, errors, connections; schema.graphql, printed."""

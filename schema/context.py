@@ -1,0 +1,82 @@
+"""What every resolver is handed: who asks, the engine, and the loaders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+import strawberry
+
+from engine.user import User
+from models.call import ToolCall
+from models.clock import Clock, system_clock
+from models.message import Message
+from models.model_call import ModelCall
+from models.run import Run
+from models.usage import Usage
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+
+T = TypeVar("T")
+
+
+class Loaders(Protocol):
+    """Batched reads for the fields of types (resolvers/loaders.py).
+
+    What is asked for in the same moment is read together; nothing that can change is kept, so one set serves a whole
+    socket. What is missing and what is someone else's come back as None alike.
+    """
+
+    async def run(self, run_id: str) -> Run | None:
+        """The viewer's run with this id."""
+        ...
+
+    async def message(self, message_id: str) -> Message | None:
+        """A message of one of the viewer's runs."""
+        ...
+
+    async def tool_call(self, call_id: str) -> ToolCall | None:
+        """A tool call of one of the viewer's runs."""
+        ...
+
+    async def model_call(self, call_id: str) -> ModelCall | None:
+        """A model call of one of the viewer's runs."""
+        ...
+
+    async def usage(self, run_id: str) -> Usage:
+        """What all model calls of a run used; nothing, at no cost, where there were none."""
+        ...
+
+    async def call_ids(self, run_id: str, step: int) -> Mapping[int, str]:
+        """The ids of one step's tool calls by index; empty where it has none."""
+        ...
+
+    async def read(self, function: Callable[..., T], *arguments: Any) -> T:
+        """`function(connection, *arguments)`, together with the other reads of the moment on one connection."""
+        ...
+
+
+@dataclass
+class RequestContext:
+    """The context of one HTTP request, or of all operations of one WebSocket.
+
+    `user` is None where nobody is signed in; `request_id` stands in the log and in INTERNAL errors.
+    """
+
+    user: User | None
+    engine: Engine
+    request_id: str
+    loaders: Loaders
+    clock: Clock = system_clock
+
+    @property
+    def viewer(self) -> User:
+        """The signed-in user, in fields that nobody else reaches (resolvers/root.py sees to that)."""
+        if self.user is None:
+            raise RuntimeError("a field was reached without a signed-in user")
+        return self.user
+
+
+Info: TypeAlias = strawberry.Info[RequestContext, None]

@@ -1,0 +1,41 @@
+"""Steersman, as agent authors import it: `from steersman import Agent, Context, ToolError, tool`.
+
+Each name is fetched when it is first asked for, so that an agent file loads neither the server nor its libraries.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.agent import Agent
+    from engine.context import Context
+    from engine.tool import Tool, tool
+    from engine.tool_error import ToolError
+    from steersman.inprocess import Result, run, start_run
+
+__all__ = ["Agent", "Context", "Result", "Tool", "ToolError", "run", "start_run", "tool"]
+
+_HOMES = {
+    "Agent": "engine.agent",
+    "Context": "engine.context",
+    "Result": "steersman.inprocess",
+    "Tool": "engine.tool",
+    "ToolError": "engine.tool_error",
+    "run": "steersman.inprocess",
+    "start_run": "steersman.inprocess",
+    "tool": "engine.tool",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'steersman' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

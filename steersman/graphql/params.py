@@ -1,0 +1,101 @@
+"""What a request asks for: query, variables, operationName, extensions, checked before anything is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+
+from models.text import clean, clean_json
+from steersman.graphql.encoding import NotJson, decode
+
+MAX_BODY = 8 * 1024 * 1024
+
+
+class BadRequest(Exception):
+    """The request is no GraphQL request; `status` is the HTTP status that says so."""
+
+    def __init__(self, message: str, status: int = 400, headers: Mapping[str, str] | None = None) -> None:
+        self.message = message
+        self.status = status
+        self.headers = dict(headers or {})
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """One operation to run."""
+
+    query: str
+    variables: dict[str, Any] | None
+    operation_name: str | None
+    extensions: dict[str, Any] | None
+
+
+async def read(request: Request) -> Params:
+    """The parameters of a GET or POST request. Raises BadRequest."""
+    if request.method == "GET":
+        given: dict[str, Any] = dict(request.query_params)
+        for name in ("variables", "extensions"):
+            if given.get(name):
+                given[name] = _json(given[name], f"`{name}`")
+        return check({name: value for name, value in given.items() if value != ""})
+    if request.method == "POST":
+        _check_content_type(request.headers.get("content-type", ""))
+        return check(_json(await _body(request), "the body"))
+    raise BadRequest("Use POST, or GET for queries.", 405, {"Allow": "GET, POST"})
+
+
+def check(given: Any) -> Params:
+    """The parameters, their types checked and their text cleaned. Raises BadRequest."""
+    if isinstance(given, list):
+        raise BadRequest("Batches are not taken: send one operation a request.")
+    if not isinstance(given, dict):
+        raise BadRequest("A request is a JSON object with `query`.")
+    query = given.get("query")
+    if not isinstance(query, str) or not query:
+        raise BadRequest("`query` must be a GraphQL document, as a string.")
+    variables = _one_of(given, "variables", dict, "an object")
+    try:
+        variables = clean_json(variables)
+    except RecursionError:
+        raise BadRequest("`variables` are nested too deep.") from None
+    return Params(
+        clean(query),
+        variables,
+        _one_of(given, "operationName", str, "a string"),
+        _one_of(given, "extensions", dict, "an object"),
+    )
+
+
+def _one_of(given: Mapping[str, Any], name: str, kind: type, words: str) -> Any:
+    value = given.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise BadRequest(f"`{name}` must be {words} or null.")
+    return value
+
+
+def _check_content_type(content_type: str) -> None:
+    """JSON alone is taken: what a form or a script of another site can send without asking first is not."""
+    kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
+    charset = next((part.partition("=")[2].strip('"') for part in parameters if part.startswith("charset=")), "utf-8")
+    if kind != "application/json" or charset not in ("utf-8", "utf8"):
+        raise BadRequest("The body must be JSON in UTF-8: `Content-Type: application/json`.", 415)
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise BadRequest(f"The body is over {MAX_BODY // (1024 * 1024)} MiB.", 413)
+    return bytes(body)
+
+
+def _json(text: str | bytes, what: str) -> Any:
+    try:
+        return decode(text)
+    except NotJson:
+        raise BadRequest(f"No JSON: {what}.") from None

@@ -1,0 +1,266 @@
+"""Agents called like functions: the same durable runs that the API shows, from code in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from engine.engine import Engine
+from engine.loading import load_agents
+from engine.runs import Accepted
+from engine.user import User
+from models.call import ToolCall, calls_of_steps
+from models.database import uninterrupted
+from models.enums import FinishReason, RunStatus
+from models.events import Failure, InputApplied, RunResult, StreamEvent
+from models.message import Message, messages_after
+from models.run import PendingInput, Run, get_run
+from models.stream import get_stream
+from models.usage import Usage
+from steersman.process import Opened, bring_up_to_date, current, opened, without_drain
+from steersman.provider import choose_provider
+from steersman.settings import read_settings
+from steersman.turns import Turn
+
+T = TypeVar("T")
+OnEvent = Callable[[StreamEvent], Awaitable[None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a turn.
+
+    - `text`: the last answer; `output`: the checked structured one, where the agent has an output type.
+    - `status`, `finish`, `error`: how it ended; `error` is None unless it failed.
+    - `steps`, `usage`, `tool_calls`: of this turn; `messages`: the whole transcript of the run.
+    - `model`: which one wrote the last answer; `run_id`: the run, to go on with.
+    - `pending`: inputs that still wait.
+    """
+
+    run_id: str
+    status: RunStatus
+    finish: FinishReason
+    text: str
+    output: Any
+    model: str | None
+    steps: int
+    usage: Usage
+    tool_calls: list[ToolCall]
+    messages: list[Message]
+    pending: tuple[PendingInput, ...]
+    error: Failure | None
+
+
+async def run(
+    agent: str,
+    input: str,  # noqa: A002 - the contract's name
+    *,
+    as_user: str,
+    roles: Iterable[str] = (),
+    run_id: str | None = None,
+    title: str | None = None,
+    metadata: dict[str, Any] | None = None,
+    key: str | None = None,
+    context: dict[str, Any] | None = None,
+    on_event: OnEvent | None = None,
+) -> Result:
+    """Run an agent to the end of its turn, and give what came of it.
+
+    `run_id` goes on with a run. `context` holds trusted values for the agent's tools. `on_event` is handed each event
+    (models/events.py) as it comes, and may be a coroutine function. It uses the application's engine where one is open
+    in this process, else it opens one by the settings for as long as it takes.
+
+    The run is durable: who cancels this call stops waiting, not the run, which goes on here or at the next start.
+    Raises engine.errors.Refused for what can't be run; a run that fails is a Result with status FAILED.
+    """
+    user = User(as_user, frozenset(roles))
+
+    async def work(engine: Engine) -> Result:
+        accepted = await engine.runs.start(
+            user, agent=agent, input=input, run_id=run_id, title=title, metadata=metadata, key=key, context=context
+        )
+        return await follow(engine, accepted, on_event)
+
+    known = current()
+    if known is None or _is_shared(known):
+        async with _own_engine() as engine:
+            return await work(engine)
+    return await _on(known.loop, work(known.engine))
+
+
+async def start_run(
+    agent: str,
+    input: str,  # noqa: A002 - the contract's name
+    *,
+    as_user: str,
+    roles: Iterable[str] = (),
+    run_id: str | None = None,
+    title: str | None = None,
+    metadata: dict[str, Any] | None = None,
+    key: str | None = None,
+    context: dict[str, Any] | None = None,
+) -> Run:
+    """Start a run from code inside the server, and give its row without waiting for its end; see `run`.
+
+    Raises RuntimeError where no engine is open in this process, and engine.errors.Refused.
+    """
+    known = current()
+    if known is None:
+        raise RuntimeError("start_run is for code inside a running server; a program of its own awaits steersman.run")
+    started = known.engine.runs.start(
+        User(as_user, frozenset(roles)),
+        agent=agent,
+        input=input,
+        run_id=run_id,
+        title=title,
+        metadata=metadata,
+        key=key,
+        context=context,
+    )
+    return (await _on(known.loop, started)).run
+
+
+async def follow(engine: Engine, accepted: Accepted, on_event: OnEvent | None = None) -> Result:
+    """Wait for the end of the turn that an accepted input began or waits for."""
+    async with aclosing(events_of_turn(engine, accepted)) as events:
+        result: RunResult | None = None
+        async for event in events:
+            if isinstance(event, RunResult):
+                result = event
+            if on_event is not None and inspect.isawaitable(told := on_event(event)):
+                await told
+    if result is None:
+        raise RuntimeError(f"the stream of {accepted.run.id} ended without a result")
+    return await _result(engine, result)
+
+
+async def events_of_turn(engine: Engine, accepted: Accepted) -> AsyncGenerator[StreamEvent]:
+    """The events from the generation that took the input, up to the RunResult of the turn that it belongs to."""
+    run_id, turn = accepted.run.id, Turn(accepted.input_id if accepted.queued else None)
+    async with aclosing(engine.watching.run_stream(run_id, accepted.run.stream_id)) as events:
+        async for event in events:
+            if isinstance(event, InputApplied):
+                turn.applied(event.input_ids)
+            yield event
+            if isinstance(event, RunResult) and (turn.ends_with_its_stream or await _is_over(engine, run_id, turn)):
+                return
+
+
+async def _is_over(engine: Engine, run_id: str, turn: Turn) -> bool:
+    now = await engine.database.read(get_run, run_id)
+    running = now is not None and now.status in (RunStatus.RUNNING, RunStatus.WAITING)
+    return turn.is_over(running=running, pending=[item.id for item in now.pending] if now else [])
+
+
+async def _result(engine: Engine, result: RunResult) -> Result:
+    run_id = result.run_id
+    stream = await engine.database.read(get_stream, result.stream_id)
+    first = stream.steps_before + 1 if stream else 1
+    steps = [(run_id, step) for step in range(first, first + result.steps)]
+    calls = await engine.database.read(calls_of_steps, steps) if steps else {}
+    messages = await engine.database.read(messages_after, run_id, 0)
+    now = await engine.database.read(get_run, run_id)
+    return Result(
+        run_id=run_id,
+        status=result.status,
+        finish=result.finish,
+        text=result.text,
+        output=result.output,
+        model=result.model,
+        steps=result.steps,
+        usage=result.usage,
+        tool_calls=[call for of_step in calls.values() for call in of_step],
+        messages=messages,
+        pending=now.pending if now else (),
+        error=result.error,
+    )
+
+
+async def _on(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
+    """Await work on the loop of the engine, which is another one where a plain-function tool runs a loop of its own."""
+    if loop is asyncio.get_running_loop():
+        return await work
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
+
+
+# ---------------------------------------------------------------- an engine for calls without an application
+
+
+class _Shared:
+    """One engine for all calls of a loop that are under way at once: a SQLite file lets no second one in.
+
+    A task of its own opens and closes it, so that what the agents' deps.py enters is left by the same task.
+    """
+
+    def __init__(self) -> None:
+        self.users = 0
+        self.engine: Engine | None = None
+        self._close = asyncio.Event()
+        self._changing = asyncio.Lock()
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def join(self) -> Engine:
+        """The engine, opened for the first who joins. Raises what opening it raises."""
+        async with self._changing:
+            if self.engine is None:
+                ready: asyncio.Future[Engine] = asyncio.get_running_loop().create_future()
+                self._keeper = asyncio.create_task(self._keep(ready))
+                self._keeper.add_done_callback(lambda ended: _hand_on(ended, ready))
+                self.engine = await ready
+            self.users += 1
+            return self.engine
+
+    async def leave(self) -> None:
+        """Close it where nobody uses it any more."""
+        async with self._changing:
+            self.users -= 1
+            if self.users == 0 and self._keeper is not None:
+                keeper, self.engine, self._keeper = self._keeper, None, None
+                self._close.set()
+                await keeper
+
+    async def _keep(self, ready: asyncio.Future[Engine]) -> None:
+        self._close.clear()
+        async with _by_settings() as engine:
+            ready.set_result(engine)
+            await self._close.wait()
+
+
+def _hand_on(ended: asyncio.Task[None], ready: asyncio.Future[Engine]) -> None:
+    """What kept the engine from opening is for who waits for it."""
+    if not ready.done() and (error := None if ended.cancelled() else ended.exception()) is not None:
+        ready.set_exception(error)
+
+
+_shared: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
+
+
+def _is_shared(known: Opened) -> bool:
+    shared = _shared.get(asyncio.get_running_loop())
+    return shared is not None and shared.engine is known.engine
+
+
+@asynccontextmanager
+async def _own_engine() -> AsyncIterator[Engine]:
+    """The engine that the settings ask for, shared by all who use it at once, and closed by the last of them."""
+    shared = _shared.setdefault(asyncio.get_running_loop(), _Shared())
+    engine = await shared.join()
+    try:
+        yield engine
+    finally:
+        await uninterrupted(shared.leave())
+
+
+@asynccontextmanager
+async def _by_settings() -> AsyncIterator[Engine]:
+    settings = without_drain(replace(read_settings(os.environ), worker=True))
+    choice, agents = choose_provider(os.environ), load_agents(settings.agents)
+    await bring_up_to_date(settings, only_fresh=True)
+    async with opened(settings, choice, agents) as engine:
+        yield engine

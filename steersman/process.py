@@ -1,0 +1,132 @@
+"""The engine of this process: opened from settings, and known to code that runs beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.engine import Engine, EngineConfig, open_engine
+from engine.loading import Agents
+from engine.providers.prices import load_prices
+from models.database import Database, open_database
+from models.migrate import migrate, revision_of
+from models.single_process import FileInUse, hold_file
+from steersman.provider import Choice, open_provider
+from steersman.settings import Settings, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open engine, and the event loop that it belongs to."""
+
+    engine: Engine
+    loop: asyncio.AbstractEventLoop
+
+
+class DatabaseUnreachable(Exception):
+    """The database can't be reached."""
+
+
+_opened: list[Opened] = []
+
+
+def engine_config(settings: Settings) -> EngineConfig:
+    """How these settings have the engine work."""
+    return EngineConfig(
+        database_url=settings.database_url,
+        lease_seconds=settings.lease_seconds,
+        cancel_poll_seconds=settings.cancel_poll_seconds,
+        drain_seconds=settings.drain_seconds,
+        max_runs=settings.max_runs,
+        allowed_models=settings.allowed_models,
+        worker=settings.worker,
+        synchronous=settings.sqlite_synchronous,
+    )
+
+
+@asynccontextmanager
+async def opened(settings: Settings, choice: Choice, agents: Agents) -> AsyncIterator[Engine]:
+    """The engine that these settings ask for, with the provider that was chosen.
+
+    Raises DatabaseUnreachable, SchemaNotCurrent, FileInUse, PricesInvalid, LocalModelUnavailable.
+    """
+    await revision_in(settings)
+    prices = load_prices(settings.prices)
+    async with (
+        open_provider(choice, prices) as provider,
+        open_engine(engine_config(settings), agents=agents, provider=provider, prices=prices) as engine,
+    ):
+        with known(engine):
+            yield engine
+
+
+@contextmanager
+def known(engine: Engine) -> Iterator[None]:
+    """Let code of this process find the engine, as `steersman.run` does, for as long as the context lasts."""
+    one = Opened(engine, asyncio.get_running_loop())
+    _opened.append(one)
+    try:
+        yield
+    finally:
+        _opened.remove(one)
+
+
+def current() -> Opened | None:
+    """The engine that was opened last and is open still; None without one."""
+    return _opened[-1] if _opened else None
+
+
+async def revision_in(settings: Settings) -> str | None:
+    """The revision that the database is at; None where it has no schema, or is a SQLite file that is not there yet.
+
+    Raises DatabaseUnreachable, in words without the password.
+    """
+    try:
+        async with open_database(settings.database_url) as database:
+            return None if _is_still_to_be_made(database) else await database.read(revision_of)
+    except Exception as error:
+        address = shown(settings)["STEERSMAN_DATABASE_URL"]
+        words = " ".join(str(getattr(error, "orig", None) or error).split()) or type(error).__name__
+        raise DatabaseUnreachable(f"The database {address} can't be reached: {words}.") from error
+
+
+def _is_still_to_be_made(database: Database) -> bool:
+    if not database.is_sqlite or database.url.database is None:
+        return False
+    file = Path(database.url.database)
+    return not file.exists() and file.absolute().parent.is_dir()
+
+
+async def bring_up_to_date(settings: Settings, *, only_fresh: bool = False, patience: float = 0.0) -> bool:
+    """Migrate the database, or, with `only_fresh`, one that was never migrated; whether anything was done.
+
+    Raises DatabaseUnreachable, and FileInUse where another process holds the SQLite file for longer than `patience`
+    seconds.
+    """
+    await revision_in(settings)
+    async with open_database(settings.database_url) as database:
+        until = asyncio.get_running_loop().time() + patience
+        while True:
+            try:
+                with hold_file(database.url):
+                    return await _migrate(database, only_fresh=only_fresh)
+            except FileInUse:
+                if asyncio.get_running_loop().time() >= until:
+                    raise
+            await asyncio.sleep(0.05)
+
+
+async def _migrate(database: Database, *, only_fresh: bool) -> bool:
+    if only_fresh and await database.read(revision_of) is not None:
+        return False
+    before, after = await database.write(migrate)
+    return before != after
+
+
+def without_drain(settings: Settings) -> Settings:
+    """The same settings, but runs are handed back at once when the engine closes, and go on at the next start."""
+    return dataclasses.replace(settings, drain_seconds=0.0)

@@ -1,0 +1,287 @@
+"""Settings: environment variables with the prefix STEERSMAN_, read once at start, all problems told together.
+
+`Settings` is the one table: each field carries its reader, its description and whether it is a secret. The reference
+page docs/settings.md is made from it (`reference()`), and a test compares the two.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, cast
+
+from steersman import reading
+from steersman.reading import Unreadable
+
+PREFIX = "STEERSMAN_"
+FILE_SUFFIX = "_FILE"
+# Variables of the test suite share the prefix and are no settings.
+TEST_PREFIX = "STEERSMAN_TEST_"
+MIN_SECRET_BYTES = 32
+
+
+class BadSettings(Exception):
+    """The settings can't be used; `problems` has one sentence each, saying what to do."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What the table knows of a setting beside its name and default."""
+
+    read: Callable[[str], Any]
+    kind: str
+    description: str
+    secret: bool = False
+
+
+def _setting(
+    default: Any, read: Callable[[str], Any], kind: str, description: str, *, secret: bool = False
+) -> Any:  # like dataclasses.field, it stands for a value of the annotated type
+    return dataclasses.field(default=default, metadata={"setting": Meta(read, kind, description, secret)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The effective settings; a field `lease_seconds` is the variable STEERSMAN_LEASE_SECONDS."""
+
+    database_url: str = _setting(
+        "sqlite:///steersman.db",
+        reading.database_url,
+        "URL",
+        "Where everything is kept: `sqlite:///file.db` (one process) or `postgresql://user:password@host/name` (any "
+        "number). Taken with or without a driver's name.",
+        secret=True,
+    )
+    agents: Path = _setting(Path("agents"), Path, "folder", "The folder of agent files.")
+    host: str = _setting("127.0.0.1", reading.text, "address", "The address to listen on; `0.0.0.0` for all.")
+    port: int = _setting(
+        8000, reading.whole(0, 65535), "number", "The port to listen on; 0 takes any free one and says which."
+    )
+    jwt_secret: str | None = _setting(
+        None,
+        reading.secret(MIN_SECRET_BYTES),
+        "text",
+        f"The key that signs and checks tokens (HS256), at least {MIN_SECRET_BYTES} bytes. Or set JWKS_URL.",
+        secret=True,
+    )
+    jwks_url: str | None = _setting(
+        None,
+        reading.http_url,
+        "URL",
+        "Where your sign-in service publishes its public keys; tokens are then RS256 or ES256. Not together with "
+        "JWT_SECRET.",
+    )
+    jwt_issuer: str | None = _setting(None, reading.text, "text", "Tokens must name this issuer (`iss`).")
+    jwt_audience: str | None = _setting(None, reading.text, "text", "Tokens must name this audience (`aud`).")
+    allowed_origins: tuple[str, ...] = _setting(
+        (),
+        reading.origins,
+        "list",
+        "Web origins whose pages may call the API from a browser (CORS), separated by commas. Empty: only pages of "
+        "this server itself.",
+    )
+    console: bool = _setting(True, reading.switch, "on/off", "Serve the console and GraphiQL.")
+    introspection: bool = _setting(True, reading.switch, "on/off", "Answer questions about the schema itself.")
+    allowed_models: frozenset[str] | None = _setting(
+        None,
+        reading.names,
+        "list",
+        "The models that agents may use, separated by commas. Unset: every model that an agent names.",
+    )
+    worker: bool = _setting(
+        True, reading.switch, "on/off", "Run agents in `serve` too; off leaves that to `steersman worker` processes."
+    )
+    max_runs: int = _setting(
+        1_000, reading.whole(1, 100_000), "number", "How many runs one worker has under way at once."
+    )
+    lease_seconds: float = _setting(
+        10.0,
+        reading.seconds(0.1),
+        "seconds",
+        "How long a worker's hold on a run lasts without renewal; after that another takes over.",
+    )
+    cancel_poll_seconds: float = _setting(
+        2.0, reading.seconds(0.05), "seconds", "At worst this long until another process hears of a cancel."
+    )
+    drain_seconds: float = _setting(
+        60.0,
+        reading.seconds(0.0),
+        "seconds",
+        "At shutdown, how long runs may go on before they are handed back for another worker.",
+    )
+    prices: Path | None = _setting(
+        None, reading.existing_file, "file", "A file of model prices that overrides the one shipped."
+    )
+    sqlite_synchronous: str = _setting(
+        "full",
+        reading.one_of("full", "normal"),
+        "full/normal",
+        "What a commit to a SQLite file waits for: with `full`, what was acknowledged survives a power cut; with "
+        "`normal` commits are cheaper, and the last ones may be lost to one.",
+    )
+    log_format: str = _setting(
+        "text", reading.one_of("text", "json"), "text/json", "How log lines are written: for people or for machines."
+    )
+    log_level: str = _setting(
+        "info",
+        reading.one_of("debug", "info", "warning", "error"),
+        "level",
+        "The least that is logged: `debug`, `info`, `warning` or `error`.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setting as the table shows it: its variable's name, its field, its default and the rest."""
+
+    variable: str
+    field: str
+    default: Any
+    meta: Meta
+
+
+def table() -> list[Row]:
+    """All settings, in the order of the reference page."""
+    return [
+        Row(PREFIX + field.name.upper(), field.name, field.default, cast(Meta, field.metadata["setting"]))
+        for field in dataclasses.fields(Settings)
+    ]
+
+
+def read_settings(environment: Mapping[str, str]) -> Settings:
+    """The settings that these environment variables name; an empty variable counts as unset.
+
+    Raises BadSettings with every problem found, not only the first.
+    """
+    problems: list[str] = []
+    values: dict[str, Any] = {}
+    for row in table():
+        try:
+            given = _given(row, environment)
+            if given is not None:
+                values[row.field] = row.meta.read(given)
+        except Unreadable as error:
+            problems.append(f"{row.variable} {error}")
+    problems += _unknown(environment)
+    settings = Settings(**values)
+    problems += _inconsistent(settings)
+    if problems:
+        raise BadSettings(problems)
+    return settings
+
+
+def shown(settings: Settings) -> dict[str, str]:
+    """The effective settings by variable name, as text that may be printed: secrets are redacted."""
+    return {row.variable: _shown(row.meta, getattr(settings, row.field)) for row in table()}
+
+
+def secrets_of(settings: Settings) -> list[str]:
+    """The secret values in these settings, for a log that must never show them."""
+    found = [settings.jwt_secret or "", reading.password_of(settings.database_url) or ""]
+    return [value for value in found if value]
+
+
+def reference() -> str:
+    """The reference page of all settings, as Markdown."""
+    lines = [
+        "# Settings",
+        "",
+        "Made from `steersman/settings.py` by `python -m steersman.settings`; a test compares the two.",
+        "",
+        "Settings are environment variables. An empty variable counts as unset. A name that starts with `STEERSMAN_`",
+        "and is not listed here stops the start, as does a value that can't be read: all problems are told at once.",
+        "Each secret may be given as a file instead: the variable's name with `_FILE` behind it holds the file's path.",
+        "Switches take `on` or `off`.",
+        "",
+        "| variable | kind | default | what it does |",
+        "|---|---|---|---|",
+    ]
+    for row in table():
+        default = "unset" if row.default in (None, ()) else f"`{_shown(row.meta, row.default)}`"
+        secret = ""
+        if row.meta.secret:
+            secret = f" {'Its password is' if row.meta.kind == 'URL' else 'It is'} never printed or logged."
+        lines.append(f"| `{row.variable}` | {row.meta.kind} | {default} | {row.meta.description}{secret} |")
+    lines += [
+        "",
+        "`ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL` are the provider SDK's own; the base URL reaches any server that",
+        "speaks the Messages API, local ones included.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _given(row: Row, environment: Mapping[str, str]) -> str | None:
+    value = environment.get(row.variable, "").strip() or None
+    path = environment.get(row.variable + FILE_SUFFIX, "").strip() or None
+    if path is None:
+        return value
+    if not row.meta.secret:
+        raise Unreadable(f"is no secret: set {row.variable} itself instead of {row.variable}{FILE_SUFFIX}.")
+    if value is not None:
+        raise Unreadable(f"and {row.variable}{FILE_SUFFIX} are both set: unset one of them.")
+    try:
+        return Path(path).read_text(encoding="utf-8").strip() or None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unreadable(f"can't be read from the file that {row.variable}{FILE_SUFFIX} names: {error}.") from error
+
+
+def _unknown(environment: Mapping[str, str]) -> list[str]:
+    known = {row.variable for row in table()} | {row.variable + FILE_SUFFIX for row in table()}
+    problems = []
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known and not name.startswith(TEST_PREFIX):
+            near = get_close_matches(name, known, n=1, cutoff=0.75)
+            hint = f"did you mean {near[0]}?" if near else "unset it, or see docs/settings.md for what there is."
+            problems.append(f"{name} is no setting: {hint}")
+    return problems
+
+
+def _inconsistent(settings: Settings) -> list[str]:
+    problems = []
+    if settings.jwt_secret is not None and settings.jwks_url is not None:
+        problems.append(
+            "STEERSMAN_JWT_SECRET and STEERSMAN_JWKS_URL are both set: keep the secret for tokens that you sign "
+            "yourself, or the URL for tokens of your sign-in service, and unset the other."
+        )
+    if settings.jwt_secret is None and settings.jwks_url is None:
+        problems += [
+            f"{name} is set, but nothing checks tokens: set STEERSMAN_JWT_SECRET or STEERSMAN_JWKS_URL too."
+            for name, value in (
+                ("STEERSMAN_JWT_ISSUER", settings.jwt_issuer),
+                ("STEERSMAN_JWT_AUDIENCE", settings.jwt_audience),
+            )
+            if value is not None
+        ]
+    if not settings.worker and settings.database_url.startswith("sqlite:"):
+        problems.append(
+            "STEERSMAN_WORKER is off and STEERSMAN_DATABASE_URL is a SQLite file, which one process alone may open, so "
+            "nothing would run the agents: turn STEERSMAN_WORKER on, or use a postgresql:// address."
+        )
+    return problems
+
+
+def _shown(meta: Meta, value: Any) -> str:
+    if value is None:
+        return ""
+    if meta.secret:
+        return reading.without_password(value) if meta.kind == "URL" else "[redacted]"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, frozenset):
+        return ",".join(sorted(value))
+    if isinstance(value, tuple):
+        return ",".join(value)
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return reading.without_password(text) if meta.kind == "URL" else text
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launchBrowser, openPage } from "./support/browser.mjs";
+import { fill, openTab, opened, response, run } from "./support/graphiql.mjs";
+import { startServer } from "./support/server.mjs";
+
+let server;
+let browser;
+
+before(async () => {
+  server = await startServer();
+  browser = await launchBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function visit(t, path, options) {
+  const visited = await openPage(browser, options);
+  t.after(() => visited.context.close());
+  await visited.page.goto(server.url + path);
+  await opened(visited.page);
+  return visited;
+}
+
+async function startRun(page, input) {
+  await openTab(page, "StartRun");
+  if (input) {
+    const { agent, input: text } = input;
+    await fill(page, "query", `mutation StartRun { startRun(input: { agent: "${agent}", input: "${text}" }) { run { id } } }`);
+  }
+  await run(page);
+  const answer = await response(page, /"id": "run_\w+"/);
+  return /"id": "(run_\w+)"/.exec(answer)[1];
+}
+
+for (const path of ["/graphql", "/console/"]) {
+  test(`${path} shows a browser GraphiQL, and nothing of it comes from another host or breaks a rule of the page`, async (t) => {
+    const { page, problems, requests } = await visit(t, path);
+    await startRun(page);
+    assert.deepEqual(problems, []);
+    const strangers = requests.filter((url) => !url.startsWith("data:") && new URL(url).host !== new URL(server.url).host);
+    assert.deepEqual(strangers, []);
+  });
+}
+
+test("a newcomer starts a run and sees its events arrive until its result", async (t) => {
+  const { page, problems } = await visit(t, "/graphql");
+  const runId = await startRun(page);
+  await openTab(page, "WatchRun");
+  await fill(page, "variables", JSON.stringify({ runId }));
+  await run(page);
+  const shown = await response(page, /"__typename": "RunResult"/);
+  assert.match(shown, /"status": "COMPLETED"/);
+  assert.deepEqual(problems, []);
+});
+
+test("the newest event alone is shown where one has chosen so", async (t) => {
+  const { page } = await visit(t, "/graphql");
+  const runId = await startRun(page);
+  await page.getByRole("button", { name: "Subscriptions: show the newest event alone" }).click();
+  await openTab(page, "WatchRun");
+  await fill(page, "variables", JSON.stringify({ runId }));
+  await run(page);
+  const shown = await response(page, /"__typename": "RunResult"/);
+  assert.doesNotMatch(shown, /"events"/);
+});
+
+test("a subscription is left at once by the stop button, and its socket closed", async (t) => {
+  const { page } = await visit(t, "/graphql");
+  const runId = await startRun(page);
+  await openTab(page, "WatchRun");
+  await fill(page, "query", "subscription Row($runId: ID!) { run(id: $runId) { id status } }");
+  await fill(page, "variables", JSON.stringify({ runId }));
+  const opening = page.waitForEvent("websocket");
+  await run(page);
+  const socket = await opening;
+  await response(page, /"id": "run_\w+"/);
+  const closing = socket.waitForEvent("close");
+  await page.getByRole("button", { name: /Stop query/ }).click();
+  await closing;
+});
+
+test("a header typed in the headers pane goes with a query and with the WebSocket's connection_init", async (t) => {
+  const { page, sent } = await visit(t, "/graphql");
+  const headers = JSON.stringify({ Authorization: "Bearer typed-by-hand" });
+
+  await fill(page, "headers", headers);
+  const asking = page.waitForRequest((request) => request.method() === "POST");
+  await run(page);
+  assert.equal((await asking).headers().authorization, "Bearer typed-by-hand");
+
+  await openTab(page, "WatchRun");
+  await fill(page, "headers", headers);
+  const opening = page.waitForEvent("websocket");
+  await run(page);
+  const socket = await opening;
+  if (sent.length === 0) await socket.waitForEvent("framesent");
+  assert.deepEqual(sent[0], { type: "connection_init", payload: { authorization: "Bearer typed-by-hand" } });
+});
+
+test("a run is watched in one window while it is steered and stopped from another", async (t) => {
+  const watching = await visit(t, "/graphql");
+  const steering = await visit(t, "/graphql");
+  const runId = await startRun(watching.page, { agent: "slowpoke", input: "Count slowly to 60." });
+  await openTab(watching.page, "WatchRun");
+  await fill(watching.page, "variables", JSON.stringify({ runId }));
+  await run(watching.page);
+  await response(watching.page, /"__typename": "ToolCallProgress"/);
+
+  await openTab(steering.page, "SteerRun");
+  await fill(steering.page, "variables", JSON.stringify({ runId, input: "Say it in French.", mode: "QUEUE" }));
+  await run(steering.page);
+  await response(steering.page, /"queued": true/);
+  await openTab(steering.page, "CancelRun");
+  await fill(steering.page, "variables", JSON.stringify({ runId }));
+  await run(steering.page);
+  await response(steering.page, /"cancelRun"/);
+
+  const shown = await response(watching.page, /"__typename": "RunResult"/);
+  assert.match(shown, /"status": "CANCELLED"/);
+});
+
+test("after the server was killed and started again, a run goes on and all that was said is there", async (t) => {
+  const { page } = await visit(t, "/graphql");
+  const runId = await startRun(page, { agent: "slowpoke", input: "Count slowly to 60." });
+  await openTab(page, "WatchRun");
+  await fill(page, "variables", JSON.stringify({ runId }));
+  await run(page);
+  await response(page, /"__typename": "ToolCallProgress"/);
+  await server.crash();
+  await response(page, /The connection was closed/);
+
+  await run(page);
+  const shown = await response(page, /"__typename": "RunResult"/);
+  assert.match(shown, /"status": "COMPLETED"/);
+  await openTab(page, "Runs");
+  await run(page);
+  await response(page, /Count slowly to 60/);
+});
+
+test("a connection that the server closes is said to be so", async (t) => {
+  const { page } = await visit(t, "/graphql");
+  await openTab(page, "WatchRun");
+  await fill(page, "headers", JSON.stringify({ Authorization: "Bearer not-a-token" }));
+  await run(page);
+  await response(page, /The connection was closed: 44\d\d/);
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`the page follows a ${colorScheme} system`, async (t) => {
+    const { page } = await visit(t, "/graphql", { colorScheme });
+    const background = await page.locator(".graphiql-container").evaluate((element) => getComputedStyle(element).backgroundColor);
+    const [red] = background.match(/\d+/g).map(Number);
+    assert.equal(red > 128 ? "light" : "dark", colorScheme);
+  });
+}

@@ -1,0 +1,284 @@
+"""Whose is what: nobody reaches anything, and another's run looks exactly like a missing one on every path."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from models.ids import Ids
+from tests.support import documents
+from tests.support.client import Client
+from tests.support.clients import GraphQLFailed, connected
+from tests.support.gate import Gate
+from tests.support.messages_script import Script
+from tests.support.world import World, helper, world
+
+RUN_FIELDS = "id status messages { totalCount } toolCalls { totalCount } modelCalls { totalCount }"
+NEW_ID = Ids()
+MISSING = {
+    "run": NEW_ID("run"),
+    "message": NEW_ID("msg"),
+    "call": NEW_ID("call"),
+    "model": NEW_ID("mdl"),
+    "stream": NEW_ID("str"),
+    "input": NEW_ID("inp"),
+}
+
+
+@dataclass
+class Scene:
+    """A run of Alice's that is at work, with the ids of all that belongs to it; and Bob, who has learnt them."""
+
+    world: World
+    alice: Client
+    bob: Client
+    ids: dict[str, str]
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    """Alice's run at work in a tool, with an input that waits."""
+    gate = Gate()
+    async with world(tmp_path, helper=helper(tools=[gate.tool])) as w:
+        w.play(Script().tool("work"), Script().text("Done."))
+        alice, bob = w.client("alice"), w.client("bob")
+        run = await alice.start("Work", title="Alice's own", metadata={"secret": "hers"})
+        await gate.begun.wait()
+        sent = await alice.steer(run["id"], "hers alone")
+        whole = await alice.run(run["id"])
+        ids = {
+            "run": run["id"],
+            "message": whole["messages"]["nodes"][0]["id"],
+            "call": whole["toolCalls"]["nodes"][0]["id"],
+            "model": whole["modelCalls"]["nodes"][0]["id"],
+            "stream": run["streamId"],
+            "input": sent["inputId"],
+        }
+        yield Scene(w, alice, bob, ids)
+        gate.open.set()
+        await alice.settled(run["id"])
+
+
+QUERIES = [
+    f"query ($run: ID!) {{ run(id: $run) {{ {RUN_FIELDS} }} }}",
+    "query ($run: ID!) { node(id: $run) { id } }",
+    "query ($message: ID!) { node(id: $message) { id } }",
+    "query ($call: ID!) { node(id: $call) { id } }",
+    "query ($model: ID!) { node(id: $model) { id } }",
+    "query ($stream: ID!, $input: ID!) { a: node(id: $stream) { id } b: node(id: $input) { id } }",
+    "query ($run: ID!, $message: ID!, $call: ID!, $model: ID!) { nodes(ids: [$run, $message, $call, $model]) { id } }",
+    "query ($run: ID!) { runs(filter: {parentId: $run}) { nodes { id } totalCount } }",
+]
+MUTATIONS = [
+    (documents.START, {"agent": "helper", "input": "x", "runId": "run"}),
+    (documents.START, {"agent": "another", "input": "x", "runId": "run"}),
+    (documents.STEER, {"runId": "run", "input": "x"}),
+    (documents.STEER, {"runId": "run", "input": "x", "mode": "INTERRUPT"}),
+    (documents.WITHDRAW, {"runId": "run", "inputId": "input"}),
+    (documents.CANCEL, {"runId": "run", "reason": "mine now"}),
+    (documents.RETRY, {"runId": "run"}),
+    (documents.FORK, {"runId": "run", "seq": 1}),
+    (documents.FORK, {"runId": "run", "seq": 99, "input": "x"}),
+]
+SUBSCRIPTIONS = [
+    (documents.WATCH_RUN, {"id": "run"}),
+    (documents.WATCH_MESSAGES, {"runId": "run"}),
+    (documents.WATCH_STREAM, {"streamId": "stream"}),
+    (documents.WATCH_RUN_STREAM, {"runId": "run"}),
+    (documents.WATCH_RUN_STREAM, {"runId": "run", "streamId": "stream", "after": 1}),
+]
+
+
+def of(ids: dict[str, str], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the names of ids replaced by ids."""
+    return {name: ids.get(value, value) if isinstance(value, str) else value for name, value in given.items()}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+async def test_a_read_of_anothers_is_a_read_of_nothing(scene: Scene, query: str) -> None:
+    """The whole answer is the one that ids which never were get, and Alice's own differs."""
+    named = {name: value for name, value in scene.ids.items() if f"${name}" in query}
+    missing = {name: MISSING[name] for name in named}
+    answer = await scene.bob.answer(query, **named)
+    assert answer == await scene.bob.answer(query, **missing)
+    assert "errors" not in answer
+    if "stream" not in named and "parentId" not in query:
+        assert answer != await scene.alice.answer(query, **named)
+
+
+@pytest.mark.parametrize(("mutation", "given"), MUTATIONS)
+async def test_a_write_to_anothers_is_refused_as_a_write_to_nothing(
+    scene: Scene, mutation: str, given: dict[str, Any]
+) -> None:
+    """RUN_NOT_FOUND, word for word as for a run that never was, and nothing changes."""
+    rows = await scene.alice.run(scene.ids["run"])
+    answer = await scene.bob.do(mutation, **of(scene.ids, given))
+    assert answer == await scene.bob.do(mutation, **of(MISSING, given))
+    assert [(error["code"], error["field"]) for error in answer["errors"]] == [("RUN_NOT_FOUND", ["input", "runId"])]
+    assert await scene.alice.run(scene.ids["run"]) == rows
+    assert await scene.world.run_ids() == [scene.ids["run"]]
+
+
+@pytest.mark.parametrize(("subscription", "given"), SUBSCRIPTIONS)
+async def test_watching_anothers_fails_as_watching_nothing(
+    scene: Scene, subscription: str, given: dict[str, Any]
+) -> None:
+    """RUN_NOT_FOUND before anything comes, over the socket and over events alike."""
+    for ids in (scene.ids, MISSING):
+        for watch in (scene.bob.watch, scene.bob.watch_events):
+            assert await (await watch(subscription, **of(ids, given))).failed() == ["RUN_NOT_FOUND"]
+
+
+async def test_a_stream_of_another_run_is_not_this_runs(scene: Scene) -> None:
+    """runStream takes streams of its own run alone, also where both runs are the viewer's."""
+    scene.world.play(Script().text("Mine."))
+    own = await scene.bob.settled((await scene.bob.start("Hi"))["id"])
+    feed = await scene.bob.watch(documents.WATCH_RUN_STREAM, runId=own["id"], streamId=scene.ids["stream"])
+    assert await feed.failed() == ["RUN_NOT_FOUND"]
+    feed = await scene.alice.watch(documents.WATCH_RUN_STREAM, runId=scene.ids["run"], streamId=own["streamId"])
+    assert await feed.failed() == ["RUN_NOT_FOUND"]
+
+
+async def test_lists_and_changes_hold_ones_own_alone(scene: Scene) -> None:
+    """Bob's list of runs is empty whatever he filters by, and nothing of Alice's is told to him."""
+    listed = "query ($f: RunFilter) { runs(filter: $f) { nodes { id } totalCount } }"
+    for wanted in ({}, {"search": "Alice"}, {"metadata": {"secret": "hers"}}, {"status": ["RUNNING"]}):
+        assert (await scene.bob.ask(listed, f=wanted))["runs"] == {"nodes": [], "totalCount": 0}
+        assert (await scene.alice.ask(listed, f=wanted))["runs"]["totalCount"] == 1
+    changes = await scene.bob.watch(documents.WATCH_RUNS)
+    await (await scene.bob.socket()).execute("{ viewer { id } }")
+    await scene.alice.steer(scene.ids["run"], "more")
+    scene.world.play(Script().text("Mine."))
+    own = await scene.bob.settled((await scene.bob.start("Hi"))["id"])
+    assert {item["runId"] for item in changes.items} <= {own["id"]}
+
+
+async def test_cursors_of_anothers_lists_open_nothing(scene: Scene) -> None:
+    """A cursor of Alice's gives Bob a place in his own list, or is refused; never a look at hers."""
+    lists = "messages(first: 1) { edges { cursor } } toolCalls(first: 1) { edges { cursor } }"
+    scene.world.play(Script().text("Mine."))
+    own = await scene.bob.settled((await scene.bob.start("Hi"))["id"])
+    hers = await scene.alice.ask(f"{{ runs {{ edges {{ cursor node {{ {lists} }} }} }} }}")
+    (edge,) = hers["runs"]["edges"]
+    for way in ("after", "before"):
+        mine = await scene.bob.ask(f"query ($c: String) {{ runs({way}: $c) {{ nodes {{ id }} }} }}", c=edge["cursor"])
+        assert {node["id"] for node in mine["runs"]["nodes"]} <= {own["id"]}
+        for name in ("messages", "toolCalls"):
+            cursor = edge["node"][name]["edges"][0]["cursor"]
+            query = f"query ($id: ID!, $c: String) {{ run(id: $id) {{ {name}({way}: $c) {{ nodes {{ id }} }} }} }}"
+            assert await scene.bob.codes(query, id=own["id"], c=cursor) == ["BAD_USER_INPUT"]
+
+
+async def test_a_key_of_anothers_is_a_new_key(scene: Scene) -> None:
+    """Keys belong to the user: Bob's key of the same name begins a run of his own."""
+    scene.world.play(Script().text("Bob's."), Script().text("Alice's."))
+    first = await scene.bob.start("Hi", key="shared")
+    await scene.bob.settled(first["id"])
+    second = await scene.alice.start("Hi", key="shared")
+    await scene.alice.settled(second["id"])
+    assert first["id"] != second["id"]
+    assert second["userId"] == "alice"
+
+
+# ---------------------------------------------------------------- nobody, and wrong tokens
+
+
+OPERATIONS = [
+    'query { node(id: "run_x") { id } }',
+    "query { nodes(ids: []) { id } }",
+    'query { run(id: "run_x") { id } }',
+    "query { runs { totalCount } }",
+    "query { models { id } }",
+    'mutation { startRun(input: {agent: "helper", input: "x"}) { queued } }',
+    'mutation { steerRun(input: {runId: "run_x", input: "x"}) { queued } }',
+    'mutation { withdrawInput(input: {runId: "run_x", inputId: "x"}) { withdrawn } }',
+    'mutation { cancelRun(input: {runId: "run_x"}) { run { id } } }',
+    'mutation { retryRun(input: {runId: "run_x"}) { run { id } } }',
+    'mutation { forkRun(input: {runId: "run_x", seq: 1}) { run { id } } }',
+]
+WATCHES = [
+    'subscription { run(id: "run_x") { id } }',
+    "subscription { runs { kind } }",
+    'subscription { messages(runId: "run_x") { id } }',
+    'subscription { stream(streamId: "str_x") { seq } }',
+    'subscription { runStream(runId: "run_x") { seq } }',
+]
+
+
+async def test_nobody_is_told_to_sign_in_by_every_operation(tmp_path: Path) -> None:
+    """AGENT_REQUIRES_USER everywhere but for `viewer`, which is null, and the schema itself; nothing is stored."""
+    async with world(tmp_path) as w:
+        nobody = w.client(None)
+        for operation in OPERATIONS:
+            assert await nobody.codes(operation) == ["AGENT_REQUIRES_USER"], operation
+        for subscription in WATCHES:
+            for watch in (nobody.watch, nobody.watch_events):
+                assert await (await watch(subscription)).failed() == ["AGENT_REQUIRES_USER"], subscription
+        answer = await nobody.ask("{ viewer { id } __typename __schema { queryType { name } } }")
+        assert answer["viewer"] is None
+        root = "query ($kind: String!) { __type(name: $kind) { fields { name } } }"
+        covered = " ".join([*OPERATIONS, *WATCHES])
+        for kind in ("Query", "Mutation", "Subscription"):
+            fields = {field["name"] for field in (await nobody.ask(root, kind=kind))["__type"]["fields"]}
+            assert {name for name in fields if f"{{ {name}" not in covered} <= {"viewer"}
+        assert await w.run_ids() == []
+
+
+@pytest.mark.parametrize("fault", ["expired", "another secret", "nonsense"])
+async def test_a_wrong_token_is_refused_and_never_taken_for_nobody(tmp_path: Path, fault: str) -> None:
+    """401 on HTTP, for events too, and close code 4403 on a socket, by payload and by header."""
+    async with world(tmp_path) as w:
+        good = w.token("alice")
+        token = {
+            "expired": w.token("alice", seconds=-5),
+            "another secret": good[:-4] + ("AAAA" if not good.endswith("AAAA") else "BBBB"),
+            "nonsense": "nonsense",
+        }[fault]
+        client = w.client(None)
+        headers = {"Authorization": f"Bearer {token}"}
+        for accept in ("application/json", "text/event-stream"):
+            response = await client.post({"query": "{ viewer { id } }"}, **headers, Accept=accept)
+            assert response.status_code == 401
+            assert response.json()["errors"][0]["extensions"]["code"] == "AGENT_REQUIRES_USER"
+        for payload, sent in (({"authorization": f"Bearer {token}"}, None), (None, headers)):
+            with pytest.raises(ConnectionClosed) as closed:
+                async with connected(w.server.socket, payload=payload, headers=sent):
+                    pass
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 4403
+
+
+async def test_a_socket_ends_with_its_token_and_the_run_goes_on(tmp_path: Path) -> None:
+    """When the token expires the socket closes with 4403; a new one picks up where the client was."""
+    held = asyncio.Event()
+    async with world(tmp_path) as w:
+        w.play(Script().half_text("Half").hold(held))
+        alice = w.client("alice")
+        run = await alice.start("Hi")
+        with pytest.raises(ConnectionClosed) as closed:
+            async with connected(w.server.socket, w.token("alice", seconds=2)) as socket:
+                async for _ in await socket.subscribe(documents.WATCH_STREAM, {"streamId": run["streamId"]}):
+                    pass
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 4403
+        held.set()
+        assert (await alice.stream(run["streamId"]))[-1]["status"] == "COMPLETED"
+
+
+async def test_roles_decide_who_may_start_an_agent(tmp_path: Path) -> None:
+    """An agent that takes a role is FORBIDDEN to those without it, to continue as well as to start."""
+    async with world(tmp_path, boss=helper(auth="admin")) as w:
+        w.model.answer(lambda request: Script().text("Yes, boss."))
+        plain, admin = w.client("alice"), w.client("alice", "admin")
+        assert await plain.refusal(documents.START, agent="boss", input="Hi") == ("FORBIDDEN", ["input", "agent"])
+        run = await admin.settled((await admin.start("Hi", agent="boss"))["id"])
+        assert (await plain.refusal(documents.STEER, runId=run["id"], input="Hi"))[0] == "FORBIDDEN"
+        assert (await plain.ask("{ viewer { roles } }"))["viewer"] == {"roles": []}
+        with pytest.raises(GraphQLFailed):
+            await w.client(None).ask("{ runs { totalCount } }")

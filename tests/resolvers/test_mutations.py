@@ -1,0 +1,128 @@
+"""Each mutation hands its arguments to one verb of the engine, and the verb's answer or refusal to the client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.errors import RunNotFound
+from models.database import Database
+from models.enums import RunStatus, SteerMode
+from tests.support.api import ask, codes_of, context_of
+from tests.support.fake_engine import FakeAccepted, FakeEngine
+from tests.support.rows import a_run, store
+
+RUN = a_run(status=RunStatus.RUNNING)
+ERRORS = "errors { code message field }"
+OPERATIONS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], Any]] = {
+    "startRun": (
+        "queued inputId",
+        {"agent": "helper", "input": "Hi"},
+        "start",
+        {"agent": "helper", "input": "Hi", "run_id": None, "title": None, "metadata": None, "key": None},
+        FakeAccepted(RUN),
+    ),
+    "steerRun": (
+        "queued inputId",
+        {"runId": RUN.id, "input": "Hi"},
+        "steer",
+        {"run_id": RUN.id, "input": "Hi", "mode": SteerMode.QUEUE, "key": None},
+        FakeAccepted(RUN, queued=True, input_id="inp_1"),
+    ),
+    "withdrawInput": (
+        "withdrawn",
+        {"runId": RUN.id, "inputId": "inp_1"},
+        "withdraw",
+        {"run_id": RUN.id, "input_id": "inp_1"},
+        (RUN, True),
+    ),
+    "cancelRun": ("", {"runId": RUN.id}, "cancel", {"run_id": RUN.id, "reason": None}, RUN),
+    "retryRun": ("", {"runId": RUN.id}, "retry", {"run_id": RUN.id, "key": None}, RUN),
+    "forkRun": (
+        "",
+        {"runId": RUN.id, "seq": 2},
+        "fork",
+        {"run_id": RUN.id, "seq": 2, "input": None, "key": None},
+        RUN,
+    ),
+}
+
+
+def mutation(name: str) -> str:
+    """A mutation with one variable, its input."""
+    kind = name[0].upper() + name[1:] + "Input"
+    fields = f"run {{ id status }} {OPERATIONS[name][0]} {ERRORS}"
+    return f"mutation ($input: {kind}!) {{ {name}(input: $input) {{ {fields} }} }}"
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+async def test_a_mutation_asks_the_engine_once_as_the_viewer(engine: FakeEngine, name: str) -> None:
+    """What was left out arrives as None, enums as their members."""
+    _, given, verb, arguments, answer = OPERATIONS[name]
+    engine.runs.answer = answer
+    data = await ask(context_of(engine), mutation(name), input=given)
+    assert engine.runs.asked == [(verb, "alice", arguments)]
+    assert data[name]["run"] == {"id": RUN.id, "status": "RUNNING"}
+    assert data[name]["errors"] == []
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+async def test_a_refusal_is_data(engine: FakeEngine, name: str) -> None:
+    """The run is null, the code is stable, and the other fields say that nothing was done."""
+    engine.runs.answer = RunNotFound(field=("runId",))
+    payload = (await ask(context_of(engine), mutation(name), input=OPERATIONS[name][1]))[name]
+    assert payload.pop("run") is None
+    (error,) = payload.pop("errors")
+    assert (error["code"], error["message"]) == ("RUN_NOT_FOUND", "There is no such run.")
+    assert error["field"] == ["input", "runId"]
+    assert not any(payload.values())
+
+
+async def test_all_arguments_of_a_start_arrive(engine: FakeEngine) -> None:
+    """Also metadata with nested values, and a variable inside a literal object."""
+    engine.runs.answer = FakeAccepted(RUN, queued=True, input_id="inp_1")
+    text = """mutation ($ticket: JSON, $id: ID) { startRun(input: {
+      agent: "helper", input: "Hi", runId: $id, title: "T", key: "k", metadata: {ticket: $ticket, n: [1, 2.5, null]}
+    }) { queued inputId errors { code } } }"""
+    data = await ask(context_of(engine), text, ticket={"a": 1}, id=RUN.id)
+    assert data["startRun"] == {"queued": True, "inputId": "inp_1", "errors": []}
+    (_, _, arguments) = engine.runs.asked[0]
+    assert arguments["metadata"] == {"ticket": {"a": 1}, "n": [1, 2.5, None]}
+    assert (arguments["run_id"], arguments["title"], arguments["key"]) == (RUN.id, "T", "k")
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("INTERRUPT", SteerMode.INTERRUPT), ("QUEUE", SteerMode.QUEUE), (None, SteerMode.QUEUE)]
+)
+async def test_the_mode_of_steering_is_queue_unless_told(
+    engine: FakeEngine, mode: str | None, expected: SteerMode
+) -> None:
+    """Null means the default."""
+    engine.runs.answer = FakeAccepted(RUN)
+    await ask(context_of(engine), mutation("steerRun"), input={"runId": RUN.id, "input": "Hi", "mode": mode})
+    assert engine.runs.asked[0][2]["mode"] is expected
+
+
+async def test_the_run_in_a_payload_is_whole(engine: FakeEngine, database: Database) -> None:
+    """Its lists and its usage can be asked for at once."""
+    await store(database, RUN)
+    engine.runs.answer = RUN
+    text = """mutation ($input: CancelRunInput!) { cancelRun(input: $input) {
+      run { usage { inputTokens } messages { totalCount } }
+    } }"""
+    data = await ask(context_of(engine), text, input={"runId": RUN.id})
+    assert data["cancelRun"]["run"] == {"usage": {"inputTokens": 0}, "messages": {"totalCount": 0}}
+
+
+@pytest.mark.parametrize("given", [{}, {"runId": RUN.id, "seq": "2"}, {"runId": RUN.id, "seq": 2**31}, {"x": 1}])
+async def test_wrong_json_in_variables_never_reaches_the_engine(engine: FakeEngine, given: dict[str, Any]) -> None:
+    """GraphQL itself refuses it."""
+    assert await codes_of(context_of(engine), mutation("forkRun"), input=given)
+    assert engine.runs.asked == []
+
+
+async def test_a_defect_is_no_data(engine: FakeEngine) -> None:
+    """Whatever is no refusal is a top-level error."""
+    engine.runs.answer = object()
+    assert await codes_of(context_of(engine), mutation("startRun"), input=OPERATIONS["startRun"][1]) == [None]

@@ -1,0 +1,108 @@
+"""GraphQL documents as a client's developer would write them: every field of every type, and one for each operation."""
+
+from __future__ import annotations
+
+import re
+
+USAGE = "inputTokens outputTokens cacheReadTokens cacheWriteTokens cost"
+
+BLOCK = """
+__typename
+... on TextBlock { text }
+... on ReasoningBlock { text }
+... on ToolUseBlock { toolCallId name input }
+... on ToolResultBlock { toolCallId content isError }
+... on ImageBlock { mediaType url }
+... on DocumentBlock { mediaType title url }
+... on OtherBlock { type data }
+"""
+
+FRAGMENTS = {
+    "Message": f"""
+fragment Message on AgentMessage {{
+  __typename id runId userId seq role content blocks {{ {BLOCK} }} text model stopReason usage {{ {USAGE} }} createdAt
+}}""",
+    "Call": """
+fragment Call on ToolCall {
+  __typename id runId agent userId step name input state result isError startedAt finishedAt
+  approvers expiresAt decidedBy decidedAt reason childRun { id }
+}""",
+    "ModelAnswer": f"""
+fragment ModelAnswer on ModelCall {{
+  __typename id runId step attempt model usage {{ {USAGE} }} stopReason startedAt finishedAt requestId
+}}""",
+    "Row": f"""
+fragment Row on AgentRun {{
+  __typename id agent userId status finish title streamId error {{ code message }}
+  pendingInput {{ id text mode createdAt }} pendingCalls {{ id }} cancelRequested steps usage {{ {USAGE} }}
+  budget {{ cost tokens spentCost spentTokens }} output metadata parent {{ id }}
+  children {{ nodes {{ id }} totalCount }} forkedFrom {{ id runId seq }} createdAt startedAt updatedAt
+}}""",
+    "Whole": """
+fragment Whole on AgentRun {
+  ...Row
+  messages(first: 100) { nodes { ...Message } totalCount }
+  toolCalls(first: 100) { nodes { ...Call } totalCount }
+  modelCalls(first: 100) { nodes { ...ModelAnswer } totalCount }
+}""",
+    "Event": f"""
+fragment Event on StreamEvent {{
+  __typename streamId seq step attempt at
+  ... on TextDelta {{ block offset text }}
+  ... on ReasoningDelta {{ block offset text }}
+  ... on ToolCallStarted {{ toolCallId name input }}
+  ... on ToolCallProgress {{ toolCallId message fraction }}
+  ... on ToolCallFinished {{ toolCallId name input result isError }}
+  ... on InputQueued {{ inputId queued }}
+  ... on InputApplied {{ inputIds messageSeq }}
+  ... on StepFinished {{ messageSeq stopReason usage {{ {USAGE} }} }}
+  ... on StepRestarted {{ reason }}
+  ... on RunResult {{
+    runId status finish text output model steps usage {{ {USAGE} }} cancelled error {{ code message }}
+  }}
+}}""",
+}
+
+
+_SPREAD = re.compile(r"\.\.\.([A-Z]\w*)")
+
+
+def document(operation: str) -> str:
+    """The operation with the fragments that it spreads, and those that these spread."""
+    needed: dict[str, str] = {}
+    unread = [operation]
+    while unread:
+        for name in _SPREAD.findall(unread.pop()):
+            if name not in needed:
+                needed[name] = FRAGMENTS[name]
+                unread.append(FRAGMENTS[name])
+    return "\n".join([operation, *needed.values()])
+
+
+def mutation(name: str, *fields: str) -> str:
+    """A mutation with its run, its errors and further fields of its payload."""
+    kind = name[0].upper() + name[1:]
+    selected = " ".join(["run { ...Row }", *fields, "errors { code message field }"])
+    return document(f"mutation ($input: {kind}Input!) {{ {name}(input: $input) {{ {selected} }} }}")
+
+
+RUN = document("query ($id: ID!) { run(id: $id) { ...Whole } }")
+START = mutation("startRun", "queued", "inputId")
+STEER = mutation("steerRun", "queued", "inputId")
+WITHDRAW = mutation("withdrawInput", "withdrawn")
+CANCEL = mutation("cancelRun")
+RETRY = mutation("retryRun")
+FORK = mutation("forkRun")
+
+WATCH_RUN = document("subscription ($id: ID!) { run(id: $id) { ...Row } }")
+WATCH_RUNS = document("subscription ($filter: RunFilter) { runs(filter: $filter) { kind runId run { ...Row } } }")
+WATCH_MESSAGES = document(
+    "subscription ($runId: ID!, $afterSeq: Int) { messages(runId: $runId, afterSeq: $afterSeq) { ...Message } }"
+)
+WATCH_STREAM = document(
+    "subscription ($streamId: ID!, $after: Int) { stream(streamId: $streamId, after: $after) { ...Event } }"
+)
+WATCH_RUN_STREAM = document(
+    "subscription ($runId: ID!, $streamId: ID, $after: Int) "
+    "{ runStream(runId: $runId, streamId: $streamId, after: $after) { ...Event } }"
+)

@@ -1,0 +1,71 @@
+"""An engine without workers: real rows, real watching, and a `runs` facade that remembers what it was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.errors import Refused
+from engine.streams.bell import Bell
+from engine.streams.memory import MemoryStreams
+from engine.watching import DatabaseRows, Watching
+from models.database import Database
+from tests.support.rows import new_id
+
+
+@dataclass
+class FakeAccepted:
+    """What start and steer answer."""
+
+    run: Any
+    queued: bool = False
+    input_id: str | None = None
+
+
+@dataclass
+class FakeRuns:
+    """Answers every verb with `answer`, or raises it where it is a refusal; keeps each call in `asked`."""
+
+    answer: Any = None
+    asked: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+
+    def _take(self, verb: str, user: Any, arguments: dict[str, Any]) -> Any:
+        self.asked.append((verb, user.id, arguments))
+        if isinstance(self.answer, Refused):
+            raise self.answer
+        return self.answer
+
+    async def start(self, user: Any, **arguments: Any) -> Any:
+        """As engine.runs.Runs.start."""
+        return self._take("start", user, arguments)
+
+    async def steer(self, user: Any, **arguments: Any) -> Any:
+        """As engine.runs.Runs.steer."""
+        return self._take("steer", user, arguments)
+
+    async def withdraw(self, user: Any, **arguments: Any) -> Any:
+        """As engine.runs.Runs.withdraw."""
+        return self._take("withdraw", user, arguments)
+
+    async def cancel(self, user: Any, **arguments: Any) -> Any:
+        """As engine.runs.Runs.cancel."""
+        return self._take("cancel", user, arguments)
+
+    async def retry(self, user: Any, **arguments: Any) -> Any:
+        """As engine.runs.Runs.retry."""
+        return self._take("retry", user, arguments)
+
+    async def fork(self, user: Any, **arguments: Any) -> Any:
+        """As engine.runs.Runs.fork."""
+        return self._take("fork", user, arguments)
+
+
+class FakeEngine:
+    """What resolvers use of an engine."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.bell = Bell()
+        self.streams = MemoryStreams()
+        self.watching = Watching(DatabaseRows(database), self.streams, self.bell, ids=new_id, poll_seconds=0.05)
+        self.runs = FakeRuns()
