@@ -29,8 +29,8 @@ def checked_input(text: str) -> str:
 
 
 def checked_title(title: str | None) -> str | None:
-    """A title of at most 512 characters. Raises InvalidInput."""
-    if title is None:
+    """A title of at most 512 characters; one of white space alone counts as none. Raises InvalidInput."""
+    if title is None or not title.strip():
         return None
     if len(title) > MAX_TITLE:
         raise InvalidInput(f"The title has more than {MAX_TITLE} characters.", field=("title",))

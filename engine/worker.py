@@ -11,6 +11,7 @@ from engine.control import StopReason
 from engine.loading import Agents
 from engine.runner import Runner, Workshop
 from engine.settlements import agent_gone, model_forbidden
+from models.database import uninterrupted
 from models.verbs.claiming import Beat, Taken, beat, take_over
 from models.verbs.errors import LeaseLost
 from models.verbs.row import Done, Holder
@@ -56,16 +57,25 @@ class Worker:
         self._beating = asyncio.create_task(self._go_on(), name="worker")
 
     async def close(self) -> None:
-        """Stop claiming, let steps finish for a while, and hand the rest back."""
+        """Stop claiming, let steps finish for a while, and hand the rest back; cancelled, hand back at once."""
         self.draining = True
         for runner in self._runners.values():
             runner.draining = True
         self._look.set()
+        beating = asyncio.create_task(self._beat_only())
+        try:
+            await self._claiming_ended()
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=self._drain_seconds)
+        finally:
+            await uninterrupted(self._hand_back_all(beating))
+
+    async def _claiming_ended(self) -> None:
         if self._beating is not None:
             await asyncio.wait((self._beating,))
-        beating = asyncio.create_task(self._beat_only())
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self._drain_seconds)
+
+    async def _hand_back_all(self, beating: asyncio.Task[None]) -> None:
+        await self._claiming_ended()
         for task in self._tasks:
             task.cancel()
         while self._tasks:

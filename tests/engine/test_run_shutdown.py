@@ -131,3 +131,18 @@ async def test_an_interrupt_that_was_folded_in_already_stops_nothing(stage: Stag
     release.set()
     assert (await node.settled(run_id)).status is RunStatus.COMPLETED
     assert len(stage.screen(run_id).of(StepFinished)) == 2
+
+
+async def test_a_drain_that_is_cancelled_hands_back_at_once(stage: Stage) -> None:
+    """Whoever will not wait for steps to finish leaves nothing behind all the same."""
+    node = await stage.open(drain_seconds=3_600)
+    stage.play(Script().half_text("Half").hold(asyncio.Event()))
+    run_id = await node.start()
+    await stage.screen(run_id).shows("Half")
+    closing = asyncio.create_task(node.worker.close())
+    await quiet()
+    closing.cancel()
+    await asyncio.wait((closing,))
+    assert closing.cancelled()
+    run = await stage.run(run_id)
+    assert (run.status, run.lease_until, len(node.worker)) == (RunStatus.RUNNING, 0, 0)

@@ -307,3 +307,13 @@ async def test_every_refusal_names_a_stable_code() -> None:
     kinds = Refused.__subclasses__()
     assert kinds
     assert all(kind.code in ErrorCode and kind().message for kind in kinds)
+
+
+async def test_a_blank_title_counts_as_none(stage: Stage) -> None:
+    """A new run's title is then made from its input, and a continued run keeps the one it has."""
+    node = await stage.open()
+    stage.play(Script().text("One."), Script().text("Two."))
+    run_id = await node.start("What is up?", title=" ")
+    await node.settled(run_id)
+    await node.runs.start(ALICE, agent="helper", input="Second", run_id=run_id, title="")
+    assert (await node.settled(run_id)).title == "What is up?"

@@ -226,7 +226,7 @@ async def test_the_keys_of_other_verbs_keep_to_their_arguments_too(w: World) -> 
 async def test_null_is_as_if_it_were_not_given(w: World) -> None:
     """Optional arguments may be null; a run that is gone on with keeps its title and metadata."""
     alice = w.client("alice")
-    none = {"runId": None, "title": None, "metadata": None, "key": None}
+    none: dict[str, Any] = {"runId": None, "title": None, "metadata": None, "key": None}
     run = await alice.settled((await alice.start("Hi", **none))["id"])
     assert (run["title"], run["metadata"]) == ("Hi", {})
     await alice.start("Named", runId=run["id"], title="T", metadata={"a": 1})

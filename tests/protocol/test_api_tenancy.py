@@ -261,10 +261,14 @@ async def test_a_socket_ends_with_its_token_and_the_run_goes_on(tmp_path: Path) 
         w.play(Script().half_text("Half").hold(held))
         alice = w.client("alice")
         run = await alice.start("Hi")
-        with pytest.raises(ConnectionClosed) as closed:
+
+        async def watch() -> None:
             async with connected(w.server.socket, w.token("alice", seconds=2)) as socket:
                 async for _ in await socket.subscribe(documents.WATCH_STREAM, {"streamId": run["streamId"]}):
                     pass
+
+        with pytest.raises(ConnectionClosed) as closed:
+            await watch()
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 4403
         held.set()
