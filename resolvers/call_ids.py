@@ -10,6 +10,7 @@ from strawberry.dataloader import DataLoader
 
 from models.call import calls_of_steps
 from models.database import Database
+from resolvers.batching import loaded
 
 AHEAD = 50
 """How many steps are read at once where one is asked for."""
@@ -34,7 +35,7 @@ class CallIds:
     async def of_step(self, run_id: str, step: int) -> Mapping[int, str]:
         """The ids of one step's calls by index; empty where it has none."""
         kept = self._kept.get((run_id, step))
-        return await self._loader.load((run_id, step)) if kept is None else kept
+        return await loaded(self._loader, (run_id, step)) if kept is None else kept
 
     async def _load(self, steps: list[Step]) -> list[Mapping[int, str]]:
         ahead = max(1, AHEAD // len(set(steps)))

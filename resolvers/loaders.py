@@ -21,6 +21,7 @@ from models.model_call import ModelCall, get_model_calls, usage_of_runs
 from models.run import Run, get_runs
 from models.usage import Usage
 from resolvers.access import Part, visible_parts, visible_runs
+from resolvers.batching import loaded
 from resolvers.call_ids import CallIds
 
 K = TypeVar("K")
@@ -51,23 +52,23 @@ class BatchedLoaders:
 
     async def run(self, run_id: str) -> Run | None:
         """The viewer's run with this id."""
-        return await self._runs.load(run_id) if prefix_of(run_id) == "run" else None
+        return await loaded(self._runs, run_id) if prefix_of(run_id) == "run" else None
 
     async def message(self, message_id: str) -> Message | None:
         """A message of one of the viewer's runs."""
-        return await self._messages.load(message_id) if prefix_of(message_id) == "msg" else None
+        return await loaded(self._messages, message_id) if prefix_of(message_id) == "msg" else None
 
     async def tool_call(self, call_id: str) -> ToolCall | None:
         """A tool call of one of the viewer's runs."""
-        return await self._tool_calls.load(call_id) if prefix_of(call_id) == "call" else None
+        return await loaded(self._tool_calls, call_id) if prefix_of(call_id) == "call" else None
 
     async def model_call(self, call_id: str) -> ModelCall | None:
         """A model call of one of the viewer's runs."""
-        return await self._model_calls.load(call_id) if prefix_of(call_id) == "mdl" else None
+        return await loaded(self._model_calls, call_id) if prefix_of(call_id) == "mdl" else None
 
     async def usage(self, run_id: str) -> Usage:
         """What all model calls of a run used; nothing, at no cost, where there were none."""
-        usage = await self._usage.load(run_id)
+        usage = await loaded(self._usage, run_id)
         return Usage() if usage is None else usage
 
     async def call_ids(self, run_id: str, step: int) -> Mapping[int, str]:
@@ -76,7 +77,7 @@ class BatchedLoaders:
 
     async def read(self, function: Callable[..., T], *arguments: Any) -> T:
         """`function(connection, *arguments)`, together with the other reads of the moment on one connection."""
-        result: T = await self._reads.load(_Read(function, arguments))
+        result: T = await loaded(self._reads, _Read(function, arguments))
         return result
 
     def _loader(self, read: Callable[[Any, Sequence[K]], Mapping[K, V]]) -> DataLoader[K, V | None]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine, event
 
 from models.database import Database
@@ -145,3 +146,26 @@ async def test_one_bad_cursor_spoils_its_own_list_alone(engine: FakeEngine, data
     good, bad = await asyncio.gather(loaders.read(lambda _c: 1), loaders.read(fail), return_exceptions=True)
     assert good == 1
     assert isinstance(bad, ValueError)
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_read_that_nobody_waits_for_any_more_holds_up_no_later_one(
+    engine: FakeEngine, database: Database, turns: int
+) -> None:
+    """A client may leave an operation at any moment, before its reads begin too; its socket goes on as it was."""
+    run = a_run()
+    await store(database, run, a_message(run, 1), a_call(run, 1))
+    loaders = context_of(engine).loaders
+    for load in (
+        lambda: loaders.run(run.id),
+        lambda: loaders.usage(run.id),
+        lambda: loaders.call_ids(run.id, 1),
+        lambda: loaders.read(lambda _c: 1),
+    ):
+        left = asyncio.ensure_future(load())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        left.cancel()
+        async with asyncio.timeout(60):
+            assert await load()
+        await asyncio.wait((left,))
