@@ -142,27 +142,28 @@ def store_answer(
     The whole calls of an answer that was cut are answered as not run.
     """
     message = Message(
-        ids("msg"),
-        run.id,
-        run.user_id,
-        seq,
-        Role.ASSISTANT,
-        answer.blocks,
-        answer.step,
-        at,
-        run.fence,
-        answer.model,
-        answer.stop_reason,
-        answer.usage,
-    )
+        ids("msg"), run.id, run.user_id, seq, Role.ASSISTANT, answer.blocks, answer.step, at, run.fence, answer.model,
+        answer.stop_reason, answer.usage,
+    )  # fmt: skip
     store_messages(c, [message])
+    _finish_model_call(c, run, answer, at)
+    told = {"message_seq": seq, "stop_reason": answer.stop_reason, "usage": answer.usage}
+    journal.add(StepFinished, answer.step, answer.attempt, **told)
+    calls = [_call_of(run, answer, new, ids) for new in answer.calls]
+    if answer.stop_reason is None:
+        calls = [_not_run(call, journal, at) for call in calls]
+    if calls:
+        c.execute(insert(tool_calls), [call_to_row(call) for call in calls])
+    changes = {"seq": seq, "steps": run.steps + 1, "turn_steps": run.turn_steps + 1, "takeovers": 0}
+    return changes, message, calls
+
+
+def _finish_model_call(c: Connection, run: Run, answer: Answered, at: int) -> None:
+    """Close the generation's own open model call with what its answer reported."""
+    own = model_calls.c.tool_call_id.is_(None) & model_calls.c.finished_at.is_(None)
     c.execute(
         update(model_calls)
-        .where(
-            model_calls.c.stream_id == run.stream_id,
-            model_calls.c.tool_call_id.is_(None),
-            model_calls.c.finished_at.is_(None),
-        )
+        .where(model_calls.c.stream_id == run.stream_id, own)
         .values(
             **usage_columns(answer.usage),
             model=answer.reported_model,
@@ -171,27 +172,14 @@ def store_answer(
             finished_at=at,
         )
     )
-    journal.add(
-        StepFinished,
-        answer.step,
-        answer.attempt,
-        message_seq=seq,
-        stop_reason=answer.stop_reason,
-        usage=answer.usage,
-    )
-    calls = [_call_of(run, answer, new, ids) for new in answer.calls]
-    if answer.stop_reason is None:
-        calls = [
-            replace(call, state=ToolCallState.CANCELLED, result=NOT_RUN, is_error=True, finished_at=at)
-            for call in calls
-        ]
-        for call in calls:
-            tell_started(journal, call)
-            tell_finished(journal, call)
-    if calls:
-        c.execute(insert(tool_calls), [call_to_row(call) for call in calls])
-    changes = {"seq": seq, "steps": run.steps + 1, "turn_steps": run.turn_steps + 1, "takeovers": 0}
-    return changes, message, calls
+
+
+def _not_run(call: ToolCall, journal: Journal, at: int) -> ToolCall:
+    """A call of an answer that was cut, answered as not run."""
+    closed = replace(call, state=ToolCallState.CANCELLED, result=NOT_RUN, is_error=True, finished_at=at)
+    tell_started(journal, closed)
+    tell_finished(journal, closed)
+    return closed
 
 
 def _call_of(run: Run, answer: Answered, new: NewCall, ids: NewId) -> ToolCall:
