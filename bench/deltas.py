@@ -4,8 +4,8 @@
 
 The server is on one core, the Messages API's stand-in and the client on the other. Rounds of both sides alternate;
 medians are shown, and their ratio is what counts. At full speed Steersman gives a subscriber who is behind adjacent
-text merged, so fewer frames carry the same text: their number is shown too. With `--pace 2` (milliseconds a delta) nobody
-is behind, and each delta is a frame of its own.
+text merged, so fewer frames carry the same text: their number is shown too. With `--pace 2` (milliseconds a delta)
+nobody is behind, and each delta is a frame of its own.
 """
 
 from __future__ import annotations
@@ -111,9 +111,8 @@ def main() -> None:
         wall, cpu, frames = (statistics.median(round_[i] for round_ in rounds) for i in range(3))
         medians[name] = wall, cpu
         rate = options.deltas / wall
-        print(
-            f"{name:10} {rate:9,.0f} deltas/s   {cpu / options.deltas * 1e6:7.1f} us of CPU a delta   {frames:6,.0f} frames"
-        )
+        cost = cpu / options.deltas * 1e6
+        print(f"{name:10} {rate:9,.0f} deltas/s   {cost:7.1f} us of CPU a delta   {frames:6,.0f} frames")
     (full_wall, full_cpu), (bare_wall, bare_cpu) = medians["steersman"], medians["bare loop"]
     print(f"ratio      time {full_wall / bare_wall:.2f}   CPU {full_cpu / bare_cpu:.2f}   (steersman / bare loop)")
 

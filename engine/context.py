@@ -126,7 +126,7 @@ class Context(Generic[Deps]):
         """
         if self._report is None or self._closed:
             return
-        said = (clean(str(message)[:MAX_PROGRESS_CHARS]), _as_fraction(fraction))
+        said = (_as_words(message), _as_fraction(fraction))
         if self._loop is None or _running_loop() is self._loop:
             self._report(*said)
             return
@@ -212,7 +212,16 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _as_fraction(value: float | None) -> float | None:
-    if value is None or not math.isfinite(value):
+def _as_words(message: object) -> str:
+    try:
+        return clean(str(message)[:MAX_PROGRESS_CHARS])
+    except Exception:  # noqa: BLE001  # an author's own __str__ may raise anything
+        return type(message).__name__
+
+
+def _as_fraction(value: object) -> float | None:
+    try:
+        fraction = float(value)  # type: ignore[arg-type]  # what is no number raises
+    except (TypeError, ValueError, OverflowError):
         return None
-    return min(1.0, max(0.0, float(value)))
+    return min(1.0, max(0.0, fraction)) if math.isfinite(fraction) else None

@@ -157,7 +157,7 @@ def _name(error: BaseException) -> str:
 def _words(error: ToolError) -> str:
     try:
         return str(error)
-    except Exception:  # noqa: BLE001  # an author's own __str__ may raise anything
+    except BaseException:  # noqa: BLE001  # an author's own __str__ may raise anything, SystemExit too
         return FAILED
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from typing import Any
 
@@ -77,5 +78,5 @@ def key_of(user: User, operation: str, key: str | None, **arguments: Any) -> Key
         return None
     if not key.strip() or len(key) > MAX_KEY:
         raise InvalidInput(f"A key has 1 to {MAX_KEY} characters.", field=("key",))
-    digest = hashlib.sha256(dump_json(sorted(arguments.items())).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()  # in whichever order they came
     return Key(user.id, operation, clean(key), digest)

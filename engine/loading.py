@@ -66,6 +66,11 @@ class Agents(Mapping[str, Agent]):
     def __repr__(self) -> str:
         return f"Agents({', '.join(self._agents)}; {len(self.errors)} errors)"
 
+    @property
+    def broken(self) -> frozenset[str]:
+        """The names of agents whose files are there and did not load: their runs wait until they do."""
+        return frozenset(error.file.stem for error in self.errors)
+
     def names(self) -> list[str]:
         """The agents' names, in order."""
         return list(self._agents)

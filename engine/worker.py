@@ -173,6 +173,7 @@ class Worker:
             lease_ms=self._shop.lease_ms,
             limit=room,
             holding=list(self._runners),
+            without=self._agents.broken,
             at=self._shop.clock(),
         )
         for one in taken:

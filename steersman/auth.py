@@ -267,7 +267,11 @@ def _signed_in(claims: Mapping[str, Any]) -> SignedIn:
         raise TokenRefused(f"The token's `sub` must be 1 to {MAX_SUBJECT} printable characters.")
     if not isinstance(roles, list) or len(roles) > MAX_ROLES or not all(isinstance(role, str) for role in roles):
         raise TokenRefused(f"The token's `roles` must be a list of at most {MAX_ROLES} strings.")
-    return SignedIn(User(subject, frozenset(roles)), None if end is None else float(end))
+    try:
+        expires_at = None if end is None else float(end)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TokenRefused("The token's `exp` is no time.") from error
+    return SignedIn(User(subject, frozenset(roles)), expires_at)
 
 
 def _hostname(address: str) -> str | None:

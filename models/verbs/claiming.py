@@ -36,9 +36,18 @@ class Beat:
 
 
 def take_over(
-    c: Connection, *, worker: str, lease_ms: int, limit: int, holding: Collection[str], at: int
+    c: Connection,
+    *,
+    worker: str,
+    lease_ms: int,
+    limit: int,
+    holding: Collection[str],
+    at: int,
+    without: Collection[str] = (),
 ) -> list[Taken]:
     """Take up to `limit` RUNNING runs without a live lease, those that wait longest first, none that is in `holding`.
+
+    Runs of the agents named in `without` are left to wait.
 
     The stream and the cancel flag stay; the new owner's numbers begin above all that were reserved.
     """
@@ -48,6 +57,7 @@ def take_over(
             agent_runs.c.status == RunStatus.RUNNING,
             agent_runs.c.lease_until < database_now(),
             agent_runs.c.id.not_in(list(holding)),
+            agent_runs.c.agent.not_in(list(without)),
         )
         .order_by(agent_runs.c.lease_until, agent_runs.c.id)
         .limit(limit)

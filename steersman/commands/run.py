@@ -8,6 +8,7 @@ import sys
 import click
 
 from steersman.commands.asked import Asked
+from steersman.commands.loop import run
 from steersman.commands.screen import Screen
 from steersman.commands.showing import AnswerAlone, JsonLines, Show, Transcript
 
@@ -69,7 +70,7 @@ def command(
     from steersman.commands.running_here import run_here  # noqa: PLC0415 - see above
 
     user = as_user or "dev"
-    ctx.exit(asyncio.run(run_here(asked, user, roles, show, screen, scripted=scripted, local=local_model)))
+    ctx.exit(run(run_here(asked, user, roles, show, screen, scripted=scripted, local=local_model)))
 
 
 def _check(url: str | None, token: str | None, *, here: list[bool]) -> None:

@@ -20,6 +20,7 @@ from engine.tool import Tool
 from models.ids import Ids
 from steersman import log
 from steersman.commands.complaints import Complaint
+from steersman.commands.loop import run
 from steersman.settings import read_settings, secrets_of
 
 
@@ -66,7 +67,7 @@ def call(name: str, arguments: tuple[str, ...], as_user: str, roles: tuple[str, 
         checked = tool.check(_given(arguments, tool))
     except BadArguments as error:
         raise Complaint(str(error)) from error
-    outcome = asyncio.run(_call(agents, tool, checked, agent_name, as_user, roles))
+    outcome = run(_call(agents, tool, checked, agent_name, as_user, roles))
     click.echo(outcome.text, err=outcome.is_error)
     if outcome.is_error:
         click.get_current_context().exit(1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from models.text import clean, clean_json
 from steersman.graphql.encoding import NotJson, decode
@@ -22,6 +22,10 @@ class BadRequest(Exception):
         self.status = status
         self.headers = dict(headers or {})
         super().__init__(message)
+
+
+class NoOperation(BadRequest):
+    """It is a request in its form, but nothing that could be executed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +53,21 @@ async def read(request: Request) -> Params:
 
 
 def check(given: Any) -> Params:
-    """The parameters, their types checked and their text cleaned. Raises BadRequest."""
+    """The parameters, their types checked and their text cleaned. Raises BadRequest, and NoOperation."""
     if isinstance(given, list):
         raise BadRequest("Batches are not taken: send one operation a request.")
     if not isinstance(given, dict):
         raise BadRequest("A request is a JSON object with `query`.")
     query = given.get("query")
-    if not isinstance(query, str) or not query:
+    if not isinstance(query, str):
         raise BadRequest("`query` must be a GraphQL document, as a string.")
+    if not query:
+        raise NoOperation("`query` is empty: it must be a GraphQL document.")
     variables = _one_of(given, "variables", dict, "an object")
     try:
         variables = clean_json(variables)
     except RecursionError:
-        raise BadRequest("`variables` are nested too deep.") from None
+        raise NoOperation("`variables` are nested too deep.") from None
     return Params(
         clean(query),
         variables,
@@ -87,10 +93,13 @@ def _check_content_type(content_type: str) -> None:
 
 async def _body(request: Request) -> bytes:
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise BadRequest(f"The body is over {MAX_BODY // (1024 * 1024)} MiB.", 413)
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise BadRequest(f"The body is over {MAX_BODY // (1024 * 1024)} MiB.", 413)
+    except ClientDisconnect:  # no fault of this server, and nobody reads the answer
+        raise BadRequest("The body was cut off.") from None
     return bytes(body)
 
 

@@ -22,7 +22,7 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.handlers import Bas
 from steersman import log
 from steersman.auth import KeysUnavailable, SignedIn, TokenRefused
 from steersman.graphql.encoding import NotJson, decode
-from steersman.graphql.params import BadRequest, Params, check
+from steersman.graphql.params import BadRequest, NoOperation, Params, check
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -167,28 +167,33 @@ class SocketHandler(BaseGraphQLTransportWSHandler[Any, None]):
             await self.websocket.close(NOT_ACKNOWLEDGED, "Unauthorized")
             return
         operation_id = message.get("id")
-        try:
-            params = check(message.get("payload"))
-        except BadRequest as error:
-            await self.handle_invalid_message(error.message)
-            return
         if not _is_id(operation_id):
             await self.handle_invalid_message(f"`id` must be a string of 1 to {_MAX_ID} characters")
-            return
-        if operation_id in self.operations:
+        elif operation_id in self.operations:
             await self.websocket.close(SUBSCRIBER_EXISTS, f"Subscriber for {operation_id} already exists")
+        elif len(self.operations) >= (self.max_subscriptions_per_connection or 0):
+            words = f"This socket has {len(self.operations)} operations under way, which is the most it may have."
+            await self._refuse(operation_id, words, "RATE_LIMITED")
+        else:
+            await self._begin(operation_id, message.get("payload"))
+
+    async def _begin(self, operation_id: str, payload: Any) -> None:
+        try:
+            params = check(payload)
+        except NoOperation as error:
+            await self._refuse(operation_id, error.message, "BAD_USER_INPUT")
             return
-        if len(self.operations) >= (self.max_subscriptions_per_connection or 0):
-            await self._refuse_one_more(operation_id)
+        except BadRequest as error:
+            await self.handle_invalid_message(error.message)
             return
         operation = SocketOperation(self, operation_id, params)
         operation.task = asyncio.create_task(self.run_operation(operation))
         operation.task.add_done_callback(self._task_done)
         self.operations[operation_id] = operation
 
-    async def _refuse_one_more(self, operation_id: str) -> None:
-        words = f"This socket has {len(self.operations)} operations under way, which is the most it may have."
-        error = {"message": words, "extensions": {"code": "RATE_LIMITED"}}
+    async def _refuse(self, operation_id: str, words: str, code: str) -> None:
+        """Answer one operation that is not begun; the others of the socket go on."""
+        error = {"message": words, "extensions": {"code": code}}
         await self.send_message(cast(Any, {"id": operation_id, "type": "error", "payload": [error]}))
 
     async def run_operation(self, operation: Operation[Any, None]) -> None:

@@ -57,6 +57,23 @@ async def test_progress_is_bounded_clean_and_in_range() -> None:
     assert said[2][0] == "a\ufffd"
 
 
+class Unspeakable:
+    """Something that can't be written as text."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize("fraction", [10**400, "half", object(), float("inf"), None])
+async def test_progress_never_fails(fraction: Any) -> None:
+    """What a tool says amiss of its progress costs it no more than the saying."""
+    said: list[tuple[str, float | None]] = []
+    ctx = build(report=lambda message, fraction: said.append((message, fraction)))
+    ctx.progress("on", fraction)
+    ctx.progress(Unspeakable())  # type: ignore[arg-type]  # what is tested
+    assert said == [("on", None), ("Unspeakable", None)]
+
+
 async def test_progress_from_a_thread_is_told_on_the_loop_in_order() -> None:
     """A thread never blocks, and what it says arrives where the engine lives."""
     said: list[str] = []

@@ -115,6 +115,11 @@ class Unwritable(ToolError):
         raise ZeroDivisionError
 
 
+class Leaving(ToolError):
+    def __str__(self) -> str:
+        raise SystemExit
+
+
 @pytest.mark.parametrize("is_async", [True, False])
 @pytest.mark.parametrize(
     ("error", "text"),
@@ -122,6 +127,7 @@ class Unwritable(ToolError):
         (ToolError("No order A-9.\x00 Try A-1042."), "No order A-9.\ufffd Try A-1042."),
         (ToolError(), "tool failed"),
         (Unwritable(), "tool failed"),
+        (Leaving(), "tool failed"),
         (ToolError("x" * 300), "x" * 200 + "\n… (300 characters in all) [truncated]"),
         (ValueError("password is hunter2"), "tool failed (ValueError)"),
         (SystemExit(1), "tool failed (SystemExit)"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 from engine.context import Context
+from engine.loading import Agents, LoadError
 from engine.tool import tool
 from models.enums import ErrorCode, FinishReason, RunStatus, ToolCallState
 from models.events import InputApplied, RunResult, StepRestarted, ToolCallFinished, ToolCallStarted
@@ -268,6 +270,24 @@ async def test_a_run_whose_agent_is_gone_fails_in_words(stage: Stage) -> None:
         assert stage.screen(run_id).text == ""
     assert codes == {ErrorCode.AGENT_NOT_FOUND, ErrorCode.MODEL_NOT_ALLOWED}
     await node.beat()
+
+
+async def test_a_run_whose_agents_file_does_not_load_waits_until_it_does(stage: Stage) -> None:
+    """A mistake in the middle of an edit costs no run: it is left alone, and goes on with the mended file."""
+    node = await stage.open(watch_seconds=0.02, drain_seconds=0)
+    stage.play(Script().half_text("Half").hold(asyncio.Event()), Script().text("Whole."))
+    run_id = await node.start()
+    await stage.screen(run_id).shows("Half")
+    await node.worker.close()
+    mistake = LoadError(Path("helper.py"), 3, "SyntaxError: invalid syntax", "Mend it.")
+    broken = await stage.open(agents=Agents({}, errors=[mistake]))
+    await broken.look()
+    waiting = await stage.run(run_id)
+    assert (waiting.status, waiting.worker) == (RunStatus.RUNNING, None)
+    mended = await stage.open(watch_seconds=0.02)
+    assert (await mended.settled(run_id)).status is RunStatus.COMPLETED
+    await stage.screen(run_id).sees(RunResult)
+    assert stage.screen(run_id).text == "Whole."
 
 
 async def test_a_cancel_of_a_dead_workers_run_is_settled_at_once(stage: Stage) -> None:

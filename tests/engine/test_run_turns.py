@@ -158,6 +158,20 @@ async def test_the_same_key_gives_the_same_run(stage: Stage) -> None:
     assert len(stage.server.requests) == 1
 
 
+async def test_a_key_does_not_mind_the_order_of_metadata(stage: Stage) -> None:
+    """A client that writes the same object anew may write its fields in another order: it is the same input."""
+    node = await stage.open()
+    stage.play(Script().text("One."))
+    one = {"tags": {"team": "a", "urgent": True}, "n": 2**70}
+    other = {"n": 2**70, "tags": {"urgent": True, "team": "a"}}
+    first, second = [
+        (await node.runs.start(ALICE, agent="helper", input="Hi", key="k", metadata=metadata)).run.id
+        for metadata in (one, other)
+    ]
+    assert first == second
+    await node.settled(first)
+
+
 async def test_a_key_is_not_used_again_with_another_input(stage: Stage) -> None:
     """The same key with another input is KEY_REUSED; another user, and another operation, have keys of their own."""
     node = await stage.open()

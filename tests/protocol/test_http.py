@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -285,6 +286,23 @@ async def test_a_fragment_that_spreads_itself_is_a_validation_error(http: httpx2
     """Cycles end the measuring, and validation refuses them."""
     document = "{ nested { ...A } } fragment A on Nested { deeper { ...B } } fragment B on Nested { deeper { ...A } }"
     assert set(codes(await post(http, server, {"query": document}))) == {"GRAPHQL_VALIDATION_FAILED"}
+
+
+async def test_a_request_that_is_cut_off_is_no_error_of_the_server(
+    http: httpx2.AsyncClient, server: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Clients go away all the time: the log of errors, which somebody is woken by, does not fill up with it."""
+    address = httpx2.URL(server.url)
+    for _ in range(5):
+        _, writer = await asyncio.open_connection(address.host, address.port)
+        writer.write(
+            b"POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
+        )
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+        assert (await post(http, server, {"query": "{ hello }"})).status_code == 200
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_introspection_can_be_turned_off(http: httpx2.AsyncClient) -> None:

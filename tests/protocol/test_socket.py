@@ -201,6 +201,7 @@ async def test_another_subprotocol_is_not_acceptable(server: Running) -> None:
     ("query", "code"),
     [
         ("{", "GRAPHQL_PARSE_FAILED"),
+        ("", "BAD_USER_INPUT"),
         ("subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"),
         ("subscription ($count: Int!) { ticks(count: $count) }", "BAD_USER_INPUT"),
         ("query A { hello } query B { hello }", "BAD_USER_INPUT"),

@@ -167,5 +167,5 @@ async def test_a_read_that_nobody_waits_for_any_more_holds_up_no_later_one(
             await asyncio.sleep(0)
         left.cancel()
         async with asyncio.timeout(60):
+            await asyncio.wait((left,))
             assert await load()
-        await asyncio.wait((left,))

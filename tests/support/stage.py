@@ -194,11 +194,14 @@ class Stage:
         self.nodes: list[Node] = []
         self.screens: dict[str, list[Screen]] = {}
 
-    async def open(self, *, tools: Sequence[Any] = (), agents: dict[str, Agent] | None = None, **options: Any) -> Node:
+    async def open(
+        self, *, tools: Sequence[Any] = (), agents: dict[str, Agent] | Agents | None = None, **options: Any
+    ) -> Node:
         """A node with the agent "helper", of these tools and settings, or with these agents."""
         settings = {name: options.pop(name) for name in list(options) if name in Agent.__dataclass_fields__}
         known = {"helper": helper(tools=tools, **settings)} if agents is None else agents
-        node = Node(self, Agents(known), options.pop("database", self.database), options)
+        known = Agents(known) if isinstance(known, dict) else known
+        node = Node(self, known, options.pop("database", self.database), options)
         self.nodes.append(node)
         if node.works:
             await node.worker.start()

@@ -82,3 +82,32 @@ async def test_ctrl_c_asks_the_tool_to_stop(tmp_path: Path) -> None:
         tool.send(signal.SIGINT)
         await tool.until("Stopped by request: counted to")
         assert await tool.ended() == 0
+
+
+STUBBORN = """
+import asyncio
+from steersman import Agent, tool
+
+@tool(timeout=0.1)
+async def stay() -> str:
+    '''Stay.'''
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+
+agent = Agent(system="Stay.", model="m", tools=[stay])
+"""
+
+
+async def test_a_tool_that_never_ends_does_not_keep_the_process(tmp_path: Path) -> None:
+    """One that ignores its time, and that it is cancelled, is left behind where a command, or a server, ends."""
+    agents = tmp_path / "agents"
+    agents.mkdir()
+    (agents / "mule.py").write_text(STUBBORN)
+    ended = await steersman("tools", "call", "mule.stay", env=environment(tmp_path, STEERSMAN_AGENTS=str(agents)))
+    assert ended.code == 1
+    assert "timed out after 0.1 s" in ended.err
+    assert "stay goes on although it was cancelled; the process ends without it" in ended.err
+    assert "Traceback" not in ended.err
