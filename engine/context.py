@@ -19,6 +19,7 @@ from typing_extensions import TypeVar
 
 from engine.cancelled import Cancelled
 from engine.tool_error import ToolError
+from engine.words import words_of
 from models.text import clean
 from models.usage import Usage
 
@@ -126,7 +127,8 @@ class Context(Generic[Deps]):
         """
         if self._report is None or self._closed:
             return
-        said = (_as_words(message), _as_fraction(fraction))
+        words = words_of(message, type(message).__name__)
+        said = (clean(words[:MAX_PROGRESS_CHARS]), _as_fraction(fraction))
         if self._loop is None or _running_loop() is self._loop:
             self._report(*said)
             return
@@ -210,13 +212,6 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
-
-
-def _as_words(message: object) -> str:
-    try:
-        return clean(str(message)[:MAX_PROGRESS_CHARS])
-    except Exception:  # noqa: BLE001  # an author's own __str__ may raise anything
-        return type(message).__name__
 
 
 def _as_fraction(value: object) -> float | None:

@@ -14,6 +14,7 @@ from engine.result_text import BadResult, cut, result_text
 from engine.threads import run_in_thread
 from engine.tool import Tool
 from engine.tool_error import ToolError
+from engine.words import words_of
 from models.enums import ToolCallState
 
 GRACE_SECONDS = 2.0
@@ -117,7 +118,7 @@ def _outcome(tool: Tool[..., Any], handler: asyncio.Task[str], context: Context[
     if error is None:
         return Outcome(ToolCallState.SUCCEEDED, handler.result(), is_error=False)
     if isinstance(error, ToolError):
-        text = cut(_words(error), tool.max_result_chars) or FAILED
+        text = cut(words_of(error, FAILED), tool.max_result_chars) or FAILED
     elif isinstance(error, BadResult):
         text = f"{FAILED}: {error}"
     else:
@@ -136,7 +137,7 @@ def _late_outcome(
         if error is None:
             return Outcome(ToolCallState.SUCCEEDED, handler.result(), is_error=False)
         if isinstance(error, ToolError):
-            text = f"{text}. {cut(_words(error), tool.max_result_chars)}"
+            text = f"{text}. {cut(words_of(error, FAILED), tool.max_result_chars)}"
         _log_failure(tool, error, context)
     return Outcome(state, text, is_error=True)
 
@@ -152,13 +153,6 @@ def _log_failure(tool: Tool[..., Any], error: BaseException, context: Context[An
 
 def _name(error: BaseException) -> str:
     return str(error) if isinstance(error, _LeftByExit) else type(error).__name__
-
-
-def _words(error: ToolError) -> str:
-    try:
-        return str(error)
-    except BaseException:  # noqa: BLE001  # an author's own __str__ may raise anything, SystemExit too
-        return FAILED
 
 
 def _retrieve(handler: asyncio.Task[str]) -> None:

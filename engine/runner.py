@@ -25,12 +25,13 @@ from engine.streams.memory import MemoryStreams
 from engine.transcript import replay
 from models.call import ToolCall, calls_of_step
 from models.clock import Clock
-from models.database import Database, uninterrupted
+from models.database import Database
 from models.enums import Role, RunStatus
 from models.events import InputApplied
 from models.ids import Ids
 from models.message import Message, messages_after
 from models.run import Run
+from models.uninterrupted import uninterrupted
 from models.usage import Usage
 from models.verbs.claiming import Taken, hand_back, reserve
 from models.verbs.errors import LeaseLost

@@ -25,11 +25,11 @@ from engine.runner import Workshop
 from engine.transcript import title_of
 from engine.user import User
 from engine.worker import Worker
-from models.database import uninterrupted
 from models.enums import RunStatus, SteerMode
 from models.ids import prefix_of
 from models.key import KeyUsedOtherwise
 from models.run import Run, get_run
+from models.uninterrupted import uninterrupted
 from models.verbs.errors import Busy, NoSuchMessage, NothingToAnswer, QueueFull, RunMissing
 from models.verbs.forking import fork
 from models.verbs.opening import NewRun, open_run

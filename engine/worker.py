@@ -11,7 +11,7 @@ from engine.control import StopReason
 from engine.loading import Agents
 from engine.runner import Runner, Workshop
 from engine.settlements import agent_gone, model_forbidden
-from models.database import uninterrupted
+from models.uninterrupted import uninterrupted
 from models.verbs.claiming import Beat, Taken, beat, take_over
 from models.verbs.errors import LeaseLost
 from models.verbs.row import Done, Holder

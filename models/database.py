@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -20,10 +19,10 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from models.json_codec import dump_json, load_json
+from models.uninterrupted import uninterrupted
 
 P = ParamSpec("P")
 T = TypeVar("T")
-log = logging.getLogger("steersman.database")
 
 IDLE_TRANSACTION_MS = 5_000  # the server ends a transaction left open longer; below every sensible lease
 
@@ -49,25 +48,6 @@ def normalize_url(text: str) -> URL:
     if name == "sqlite" and url.database in (None, "", ":memory:"):
         raise BadDatabaseUrl("DATABASE_URL must name a SQLite file; a database in memory would outlive nothing")
     return url.set(drivername=name)
-
-
-async def uninterrupted(work: Awaitable[T]) -> T:
-    """Await the end of `work` even where the caller is cancelled meanwhile; the cancellation goes on afterwards.
-
-    A verb that is cancelled often commits all the same, and two verbs of one loop must not overlap.
-    """
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait((task,))
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is None:
-        return task.result()
-    if not task.cancelled() and (failure := task.exception()) is not None:
-        log.warning("work failed while its caller was cancelled", exc_info=failure)
-    raise cancelled
 
 
 class Database:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from strawberry.dataloader import DataLoader
 
-from models.database import uninterrupted
+from models.uninterrupted import uninterrupted
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -16,12 +16,12 @@ from engine.loading import load_agents
 from engine.runs import Accepted
 from engine.user import User
 from models.call import ToolCall, calls_of_steps
-from models.database import uninterrupted
 from models.enums import FinishReason, RunStatus
 from models.events import Failure, InputApplied, RunResult, StreamEvent
 from models.message import Message, messages_after
 from models.run import PendingInput, Run, get_run
 from models.stream import get_stream
+from models.uninterrupted import uninterrupted
 from models.usage import Usage
 from steersman.process import Opened, bring_up_to_date, current, opened, without_drain
 from steersman.provider import choose_provider

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, Update, insert, update
 
 from models.call import ToolCall, call_to_row, calls_of_step, tool_calls
 from models.content import NOT_RUN, result_blocks, user_content
@@ -100,10 +100,17 @@ def begin_in(c: Connection, run: Run, journal: Journal, start: StepStart, ids: N
 
 def close_model_calls(c: Connection, run: Run, at: int, reported: Usage | None = None) -> None:
     """Close what is still open of this generation's own model calls, with what was reported of them."""
-    opened = update(model_calls).where(model_calls.c.stream_id == run.stream_id, model_calls.c.finished_at.is_(None))
     if reported is not None:
-        c.execute(opened.where(model_calls.c.tool_call_id.is_(None)).values(usage_columns(reported)))
-    c.execute(opened.values(finished_at=at))
+        c.execute(_open_model_calls(run).where(_OWN).values(usage_columns(reported)))
+    c.execute(_open_model_calls(run).values(finished_at=at))
+
+
+_OWN = model_calls.c.tool_call_id.is_(None)  # made by the loop, not by a tool
+
+
+def _open_model_calls(run: Run) -> Update:
+    """An update of the generation's model calls that are under way."""
+    return update(model_calls).where(model_calls.c.stream_id == run.stream_id, model_calls.c.finished_at.is_(None))
 
 
 def append_answer(
@@ -147,8 +154,9 @@ def store_answer(
     )  # fmt: skip
     store_messages(c, [message])
     _finish_model_call(c, run, answer, at)
-    told = {"message_seq": seq, "stop_reason": answer.stop_reason, "usage": answer.usage}
-    journal.add(StepFinished, answer.step, answer.attempt, **told)
+    journal.add(
+        StepFinished, answer.step, answer.attempt, message_seq=seq, stop_reason=answer.stop_reason, usage=answer.usage
+    )
     calls = [_call_of(run, answer, new, ids) for new in answer.calls]
     if answer.stop_reason is None:
         calls = [_not_run(call, journal, at) for call in calls]
@@ -160,10 +168,9 @@ def store_answer(
 
 def _finish_model_call(c: Connection, run: Run, answer: Answered, at: int) -> None:
     """Close the generation's own open model call with what its answer reported."""
-    own = model_calls.c.tool_call_id.is_(None) & model_calls.c.finished_at.is_(None)
     c.execute(
-        update(model_calls)
-        .where(model_calls.c.stream_id == run.stream_id, own)
+        _open_model_calls(run)
+        .where(_OWN)
         .values(
             **usage_columns(answer.usage),
             model=answer.reported_model,

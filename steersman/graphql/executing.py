@@ -6,7 +6,7 @@ from typing import Any
 
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-from models.database import uninterrupted
+from models.uninterrupted import uninterrupted
 
 
 class WholeResults(StrawberryGraphQLCoreExecutionContext):

@@ -13,9 +13,10 @@ import pytest
 from engine.providers.provider import Answer, Delta, ModelRequest, Provider, Response
 from engine.streams.bell import Bell
 from engine.tool import tool
-from models.database import Database, uninterrupted
+from models.database import Database
 from models.enums import ErrorCode, FinishReason, RunStatus
 from models.events import RunResult
+from models.uninterrupted import uninterrupted
 from models.verbs.claiming import Taken, take_over
 from models.verbs.row import Done
 from models.verbs.settling import settle

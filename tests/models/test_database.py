@@ -12,9 +12,10 @@ import pytest
 from sqlalchemy import Connection, delete, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
-from models.database import BadDatabaseUrl, Database, normalize_url, open_database, uninterrupted
+from models.database import BadDatabaseUrl, Database, normalize_url, open_database
 from models.key import idempotency_keys
 from models.message import agent_messages
+from models.uninterrupted import uninterrupted
 from tests.support.databases import new_sqlite
 from tests.support.desk import dice_of
 
