@@ -23,11 +23,11 @@ PIP_INSTALL = $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BI
 # Vite, which builds the pages, asks for these versions.
 NODE := $(shell node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit((a === 20 && b >= 19) || (a === 22 && b >= 12) || a > 22 ? 0 : 1)' 2>/dev/null && npm --version >/dev/null 2>&1 && echo yes)
 
-.PHONY: help setup python console run test check format lock local-model clean
+.PHONY: help setup python console run test test-crash test-cluster test-on-cluster test-deploy check format lock local-model image secrets clean
 
 help:
 	@sed -n 's/^\(# \{0,1\}\)//p' Makefile | sed -n '1,6p'
-	@echo "Further: setup, check (linters, types, imports), format, local-model (a small model, offline), lock, clean."
+	@echo "Further: setup, check (linters, types, imports), format, local-model (a small model, offline), image and secrets (containers), lock, clean."
 
 setup: python console
 
@@ -81,18 +81,47 @@ run: setup
 test: setup
 	$(BIN)/python -m pytest -m "not service" -n auto --dist worksteal $(ARGS)
 
+# The crash tests strike at a sample of points in `make test`; here at every one.
+test-crash: setup
+	$(BIN)/python -m pytest -m "not service" -n auto --dist worksteal --every-point tests/crash/test_stopped_dead.py \
+	  tests/crash/test_cancelled_at_every_await.py $(ARGS)
+
+# Every test that needs servers, on servers of their own: needs PostgreSQL and Redis installed, and harms none that runs.
+BESIDE_POSTGRES := $(BIN)/python -m tests.support.with_postgres -- $(BIN)/python -m pytest -n auto --dist worksteal
+
+test-cluster: setup
+	$(BESIDE_POSTGRES) -m service --ignore tests/deploy $(ARGS)
+
+# The tests of runs and streams again, on PostgreSQL and Redis.
+ON_CLUSTER := tests/engine/test_run_*.py tests/crash tests/protocol/test_api_*.py tests/protocol/test_reference.py
+
+test-on-cluster: setup
+	$(BESIDE_POSTGRES) -m "not service" --on cluster $(ON_CLUSTER) $(ARGS)
+
+# The image's steps and what deploy/compose.yaml describes, as plain processes; needs PostgreSQL, Redis and HAProxy
+# installed, and no container engine.
+test-deploy: setup
+	$(BIN)/python -m pytest -m service tests/deploy $(ARGS)
+
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --quiet tests/docs tests/schema/test_printed.py
 	$(if $(NODE),cd console && npm run --silent check,@echo "Node is missing: console/ was not checked.")
 
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(if $(NODE),cd console && npm run --silent format)
+
+# ---------------------------------------------------------------- containers
+
+image:
+	docker build --tag steersman --file deploy/Dockerfile .
+
+secrets:
+	@deploy/secrets.sh
 
 # ---------------------------------------------------------------- the locks
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import _arithmetic
 import _units
 
-from steersman import Agent, ToolError, tool
+from steersman import Agent, ToolError, call_tool, tool
 
 
 @tool
-def calculate(expression: str) -> str:
-    """Work out an arithmetic expression, exactly where it has only whole numbers.
+async def calculate(expression: str) -> str:
+    """Work out an arithmetic expression, exactly as long as it has only + - * / // % ** and decimal numbers.
 
     Args:
         expression: such as `(3 + 4) * 2 ** 10` or `sqrt(2) / sin(pi / 8)`; angles are in radians.
     """
-    try:
-        return str(_arithmetic.evaluate(expression))
-    except _arithmetic.BadExpression as error:
-        raise ToolError(f"{expression[:100]!r}: {error}.") from error
+    return str(await call_tool("calculator", {"expression": expression}))
 
 
 @tool

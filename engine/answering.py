@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.providers.provider import Answer, ModelRequest, Response
+from engine.providers.provider import Answer, ModelRequest, Response, known_usage
 from models.usage import Usage
 from models.verbs.stepping import Answered, NewCall, StepStart
 
@@ -45,7 +45,7 @@ class Listener:
 
     def reported(self) -> Usage | None:
         """What the provider had reported of the response until now; None where nothing had come."""
-        return None if self._response is None else self._response.partial().usage
+        return None if self._response is None else known_usage(self._response)
 
 
 def answered(answer: Answer, start: StepStart) -> Answered:

@@ -1,4 +1,4 @@
-"""What is wrong with the arguments of a tool call, in words that a model can act on."""
+"""What is wrong with the arguments of a tool call, or with an answer, in words that a model can act on."""
 
 from __future__ import annotations
 
@@ -20,18 +20,25 @@ class BadArguments(ValueError):
 
 def explain(error: ValidationError, names: Sequence[str]) -> BadArguments:
     """The problems that pydantic found, one a line, without repeating what is long; `names` are the known arguments."""
+    known = f"the arguments are: {', '.join(names)}" if names else "this tool takes none"
+    lines = problems_of(error, "arguments", f"there is no such argument; {known}")
+    return BadArguments("\n".join(["The arguments do not fit:", *lines]))
+
+
+def problems_of(error: ValidationError, whole: str, unknown: str) -> list[str]:
+    """The problems that pydantic found in a value that came from a model, a clean line each.
+
+    `whole` names the value itself, `unknown` is what to say of what it should not have at its top.
+    """
     problems = error.errors(include_url=False, include_context=False)
-    lines = [_problem(problem, names) for problem in problems[:MAX_PROBLEMS]]
-    if len(problems) > MAX_PROBLEMS:
-        lines.append(f"- and {len(problems) - MAX_PROBLEMS} more")
-    return BadArguments(clean("\n".join(["The arguments do not fit:", *lines])))
+    lines = [clean(_problem(problem, whole, unknown)) for problem in problems[:MAX_PROBLEMS]]
+    return lines + [f"- and {len(problems) - MAX_PROBLEMS} more"] * (len(problems) > MAX_PROBLEMS)
 
 
-def _problem(problem: Any, names: Sequence[str]) -> str:
-    place = _place(problem["loc"])
+def _problem(problem: Any, whole: str, unknown: str) -> str:
+    place = _place(problem["loc"]) or whole
     if problem["type"] == "extra_forbidden":
-        known = f"the arguments are: {', '.join(names)}" if names else "this tool takes none"
-        return f"- {place}: there is no such argument; {known}" if len(problem["loc"]) == 1 else f"- {place}: unknown"
+        return f"- {place}: {unknown}" if len(problem["loc"]) == 1 else f"- {place}: unknown"
     if problem["type"] == "missing":
         return f"- {place}: is missing"
     given = _given(problem["input"])
@@ -45,7 +52,7 @@ def _place(location: tuple[int | str, ...]) -> str:
             text += f"[{part}]"
         else:
             text += ("." if text else "") + _short(part, _MAX_WORD)
-    return text or "arguments"
+    return text
 
 
 def _given(value: Any) -> str:

@@ -10,8 +10,9 @@ import logging
 import math
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, Protocol
 
@@ -24,6 +25,7 @@ from models.text import clean
 from models.usage import Usage
 
 Deps = TypeVar("Deps", default=Any)
+T = TypeVar("T")
 MAX_PROGRESS_CHARS = 1_000
 _MAX_WAITING_PROGRESS = 64  # what a thread may be ahead of the event loop; the oldest are dropped first
 
@@ -48,6 +50,33 @@ class Llm(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class AgentReply:
+    """What came of a run of another agent.
+
+    - `status`, `finish`: how it stands, in the words of the API: COMPLETED, FAILED, CANCELLED; or WAITING, for a person
+      or a client.
+    - `text`: its last answer; `output`: the checked structured one, where that agent has an output type.
+    - `usage`: what it has used; `error`: why it failed, in words; `run_id`: the run.
+    """
+
+    run_id: str
+    status: str
+    finish: str | None
+    text: str
+    output: Any
+    usage: Usage
+    error: str | None = None
+
+
+class RunAgent(Protocol):
+    """Runs another agent, and waits until it does not generate any more."""
+
+    async def __call__(self, name: str, task: str) -> AgentReply:
+        """Hand this task to the agent of that name. Raises ToolError where it can't be run."""
+        ...
+
+
 class Report(Protocol):
     """Takes what a tool says of its progress; called on the event loop, must not block."""
 
@@ -65,9 +94,10 @@ class Context(Generic[Deps]):
     - `context`: trusted values that only server code can set on a run; read-only.
     - `cancelled`: set when the run stops, or when this tool's time is over (see `Cancelled`).
     - `deps`: what the agents folder's deps.py shares with its tools; None without one.
+    - `config`: the agent's configuration, an instance of its `fields`; None where it has none.
     - `log`: a logger whose records carry the ids of this call.
 
-    All methods but `llm` may be called from any thread.
+    All methods but `llm` and `run_agent` may be called from any thread.
     """
 
     def __init__(
@@ -82,13 +112,15 @@ class Context(Generic[Deps]):
         attempt: int = 1,
         context: Mapping[str, Any] | None = None,
         deps: Deps | None = None,
+        config: Any = None,
         cancelled: Cancelled | None = None,
         report: Report | None = None,
         llm: Llm | None = None,
+        agents: RunAgent | None = None,
     ) -> None:
-        """`report` and `llm` are what the engine does for this call; unit tests of a tool may leave them out.
+        """`report`, `llm` and `agents` are what the engine does for this call; unit tests of a tool may leave them out.
 
-        Where an event loop runs, the context belongs to it: `report` and `llm` are called there.
+        Where an event loop runs, the context belongs to it: they are called there.
         """
         self.user_id = user_id
         self.roles = frozenset(roles)
@@ -102,14 +134,16 @@ class Context(Generic[Deps]):
         self.cancelled = Cancelled() if cancelled is None else cancelled
         ids = {"agent": agent, "run_id": run_id, "tool_call_id": tool_call_id, "user_id": user_id}
         self.log: logging.LoggerAdapter[logging.Logger] = _CallLog(logging.getLogger("steersman.tool"), ids)
+        self.config = config
         self._deps = deps
         self._report = report
         self._llm = llm
+        self._agents = agents
         self._loop = _running_loop()
         self._lock = threading.Lock()
         self._closed = False
         self._waiting: deque[tuple[str, float | None]] = deque(maxlen=_MAX_WAITING_PROGRESS)
-        self._sub_calls: set[concurrent.futures.Future[LlmReply]] = set()
+        self._sub_calls: set[concurrent.futures.Future[Any]] = set()
 
     def __repr__(self) -> str:
         return f"Context(agent={self.agent!r}, run_id={self.run_id!r}, tool_call_id={self.tool_call_id!r})"
@@ -166,9 +200,33 @@ class Context(Generic[Deps]):
         max_tokens: int | None = None,
     ) -> LlmReply:
         """`llm` for plain-function tools, which run in a thread. Raises RuntimeError where it would block a loop."""
+        return self._from_thread("llm", partial(self.llm, prompt, system, model, max_tokens))
+
+    async def run_agent(self, name: str, input: str) -> AgentReply:  # noqa: A002 - the contract's name
+        """Hand a task to another agent, and wait for what comes of it: a run of its own, below this one.
+
+        This tool's timeout stands still meanwhile. Tried again after a crash, the call finds the run that it had
+        begun, for the same name and input. A run that waits for a person or a client comes back with status WAITING;
+        what should wait with its parent is given as `subagents=` instead. It is stopped with this call. Raises
+        ToolError where the agent can't be run, and once the call has ended.
+        """
+        if self._agents is None:
+            raise RuntimeError("this context can run no agent: build it with agents=")
+        if self._closed:
+            raise ToolError("This tool call has ended.")
+        return await self._agents(name, input)
+
+    def run_agent_sync(self, name: str, input: str) -> AgentReply:  # noqa: A002 - the contract's name
+        """`run_agent` for plain-function tools, which run in a thread. Raises RuntimeError where it would block."""
+        return self._from_thread("run_agent", partial(self.run_agent, name, input))
+
+    def _from_thread(self, name: str, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Have the loop await something, and wait for it in a tool's thread."""
         if self._loop is None or _running_loop() is not None:
-            raise RuntimeError("llm_sync is for plain functions, which run in a thread; in a coroutine await ctx.llm")
-        call = asyncio.run_coroutine_threadsafe(self.llm(prompt, system, model, max_tokens), self._loop)
+            raise RuntimeError(
+                f"{name}_sync is for plain functions, which run in a thread; in a coroutine await ctx.{name}"
+            )
+        call = asyncio.run_coroutine_threadsafe(ask(), self._loop)
         with self._lock:
             self._sub_calls.add(call)
             closed = self._closed

@@ -7,23 +7,37 @@ import logging
 import os
 import random
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from engine.attachments.attachments import Attachments
+from engine.budgets import unpriced
+from engine.builtin.fetch_policy import FetchPolicy
+from engine.builtin.registry import BUILTIN
+from engine.builtin.tool_type import ToolSetting, ToolType
+from engine.files.opening import open_files
 from engine.housekeeping import keep_house
+from engine.limits import Limits
 from engine.loading import Agents
+from engine.patrol import DatabaseSigns, Patrol
 from engine.providers.prices import Prices
 from engine.providers.provider import Provider
-from engine.runner import Workshop
+from engine.roster import Roster
 from engine.runs import Runs
+from engine.stored_agents import StoredAgents
 from engine.streams.bell import Bell
 from engine.streams.memory import MemoryStreams
+from engine.streams.redis_health import RedisHealth
+from engine.streams.shared import Shared, open_shared
+from engine.sweeping import keep_sweeping
 from engine.watching import DatabaseRows, Watching
 from engine.worker import Worker
+from engine.workshop import Workshop
 from models.clock import Clock, system_clock
-from models.database import Database
+from models.database import IDLE_TRANSACTION_MS, Database
 from models.ids import Ids
 from models.migrate import newest_revision, revision_of
 from models.single_process import hold_file
@@ -38,7 +52,15 @@ class SchemaNotCurrent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """How an engine works. Times are in seconds; `max_runs` bounds the loops of this process."""
+    """How an engine works. Times are in seconds; `max_runs` bounds the loops of this process.
+
+    `redis_url` is where several processes share their streams and the bell; None keeps both within this one.
+    `files_url` is the bucket of attachments, `s3://bucket/folder`, at `files_endpoint` where that is not Amazon's own;
+    without one they are in the folder `files`, by default one beside the database.
+    `context_tokens` is how much a model reads of which nothing else tells; `summary_model` sums long transcripts up.
+    `fetch_private` lets tools of the type `fetch` reach private networks and this machine itself.
+    `takes=False` has the worker run only what was opened here, and take over nothing that others left.
+    """
 
     database_url: str
     lease_seconds: float = 10.0
@@ -46,9 +68,19 @@ class EngineConfig:
     drain_seconds: float = 60.0
     max_runs: int = 1_000
     allowed_models: frozenset[str] | None = None
+    limits: Limits = field(default_factory=Limits)
     worker: bool = True
     pool_size: int = 5
     synchronous: str = "FULL"
+    redis_url: str | None = None
+    stream_retention_seconds: float = 60.0
+    takes: bool = True
+    files: Path | None = None
+    files_url: str | None = None
+    files_endpoint: str | None = None
+    context_tokens: int = 200_000
+    summary_model: str | None = None
+    fetch_private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +103,21 @@ class Engine:
     agents: Agents
     prices: Prices
     runs: Runs
+    stored: StoredAgents
     watching: Watching
+    attachments: Attachments
     worker: Worker | None
+    shop: Workshop
+    redis: RedisHealth | None = None
+
+    @property
+    def roster(self) -> Roster:
+        """All that may be run here."""
+        return self.shop.roster
+
+    def degraded(self) -> str | None:
+        """What this process does without for now, in words for people; None where all works."""
+        return self.redis.problem if self.redis is not None else None
 
     @property
     def draining(self) -> bool:
@@ -86,9 +131,15 @@ class Engine:
 
 @asynccontextmanager
 async def open_engine(
-    config: EngineConfig, *, agents: Agents, provider: Provider, prices: Prices, fakes: Fakes | None = None
+    config: EngineConfig,
+    *,
+    agents: Agents,
+    provider: Provider,
+    prices: Prices,
+    types: Mapping[str, ToolType] = BUILTIN,
+    fakes: Fakes | None = None,
 ) -> AsyncIterator[Engine]:
-    """An engine on a migrated database; closed, it hands its runs back.
+    """An engine on a migrated database; closed, it hands its runs back. `types` are what stored tools are made of.
 
     Raises SchemaNotCurrent, and FileInUse where another process works on the same SQLite file.
     """
@@ -97,62 +148,110 @@ async def open_engine(
         config.database_url,
         pool_size=config.pool_size,
         synchronous=config.synchronous,
+        idle_transaction_ms=min(IDLE_TRANSACTION_MS, round(config.lease_seconds * 1000 / 2)),
         lease_clock=fakes.lease_clock,
     )
+    for warning in unpriced(agents, prices, config.limits, allowed=config.allowed_models):
+        log.warning(warning)
     try:
         with hold_file(database.url):
             if await database.read(revision_of) != newest_revision():
                 raise SchemaNotCurrent((SchemaNotCurrent.__doc__ or "").strip())
             if database.is_sqlite:
                 await database.write(release_all)
-            async with agents.open_deps() as deps:
-                shop = _shop(config, database, provider, deps, fakes)
-                async with _open_on(shop, config, agents, prices) as engine:
+            name = f"{socket.gethostname()[:64]}:{os.getpid()}:{fakes.ids('wrk')}"
+            async with agents.open_deps() as deps, _carried(config, database, name) as shared:
+                setting = ToolSetting(fetch=FetchPolicy(private=config.fetch_private), clock=fakes.clock)
+                roster = Roster(agents, types, setting)
+                shop = _shop(config, database, shared, provider, prices, roster, deps, fakes, name)
+                async with _open_on(shop, config, agents, prices, shared.health) as engine:
                     yield engine
     finally:
         await database.close()
 
 
-def _shop(config: EngineConfig, database: Database, provider: Provider, deps: Any, fakes: Fakes) -> Workshop:
+@asynccontextmanager
+async def _carried(config: EngineConfig, database: Database, name: str) -> AsyncIterator[Shared]:
+    """Streams and bell: shared with other processes where there is a Redis.
+
+    Without one, silence means that nothing has changed only where no other process works on the same rows.
+    """
+    if config.redis_url is None:
+        yield Shared(MemoryStreams(), Bell(trusted=database.is_sqlite), None)
+        return
+    async with open_shared(config.redis_url, node=name, retention_seconds=config.stream_retention_seconds) as shared:
+        yield shared
+
+
+def _shop(
+    config: EngineConfig,
+    database: Database,
+    shared: Shared,
+    provider: Provider,
+    prices: Prices,
+    roster: Roster,
+    deps: Any,
+    fakes: Fakes,
+    name: str,
+) -> Workshop:
+    files = open_files(config.database_url, folder=config.files, url=config.files_url, endpoint=config.files_endpoint)
     return Workshop(
         database=database,
-        streams=MemoryStreams(),
-        bell=Bell(),
+        streams=shared.streams,
+        bell=shared.bell,
         provider=provider,
         clock=fakes.clock,
         ids=fakes.ids,
-        worker=f"{socket.gethostname()[:64]}:{os.getpid()}:{fakes.ids('wrk')}",
+        worker=name,
         lease_ms=round(config.lease_seconds * 1000),
+        attachments=Attachments(files, fakes.clock, fakes.ids),
+        roster=roster,
         deps=deps,
         allowed_models=config.allowed_models,
+        prices=prices,
+        limits=config.limits,
+        context_tokens=config.context_tokens,
+        summary_model=config.summary_model,
         random=fakes.random,
         sleep=fakes.sleep,
     )
 
 
 @asynccontextmanager
-async def _open_on(shop: Workshop, config: EngineConfig, agents: Agents, prices: Prices) -> AsyncIterator[Engine]:
+async def _open_on(
+    shop: Workshop, config: EngineConfig, agents: Agents, prices: Prices, redis: RedisHealth | None
+) -> AsyncIterator[Engine]:
     worker = None
     if config.worker:
         worker = Worker(
             shop,
-            agents,
             poll_seconds=config.cancel_poll_seconds,
             max_runs=config.max_runs,
             drain_seconds=config.drain_seconds,
+            takes=config.takes,
         )
-    runs = Runs(shop, agents, worker)
-    watching = Watching(
-        DatabaseRows(shop.database), shop.streams, shop.bell, ids=shop.ids, poll_seconds=config.cancel_poll_seconds
+        shop.bell.on_work, shop.bell.on_heard = worker.wake, worker.heard
+    runs, stored = Runs(shop, worker), StoredAgents(shop)
+    watching = Watching(DatabaseRows(shop.database), shop.streams, shop.bell, ids=shop.ids)
+    patrol = Patrol(
+        DatabaseSigns(shop.database), shop.streams, shop.bell, shop.clock, poll_seconds=config.cancel_poll_seconds
     )
-    engine = Engine(config, shop.database, agents, prices, runs, watching, worker)
-    house = asyncio.create_task(keep_house(shop.database, shop.clock), name="housekeeping")
+    shop.bell.on_trust = patrol.hurry
+    parts = (prices, runs, stored, watching, shop.attachments, worker, shop, redis)
+    engine = Engine(config, shop.database, agents, *parts)
+    work = {
+        "housekeeping": keep_house(shop.database, shop.clock),
+        "patrol": patrol.walk(),
+        "sweep": keep_sweeping(shop, config.cancel_poll_seconds),
+    }
+    beside = [asyncio.create_task(one, name=name) for name, one in work.items()]
     try:
         if worker is not None:
             await worker.start()
         yield engine
     finally:
-        house.cancel()
         if worker is not None:
             await worker.close()
-        await asyncio.gather(house, return_exceptions=True)
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)

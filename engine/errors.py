@@ -60,6 +60,12 @@ class ModelNotAllowed(Refused):
     code = ErrorCode.MODEL_NOT_ALLOWED
 
 
+class PriceUnknown(Refused):
+    """Money is limited, and this model has no known price."""
+
+    code = ErrorCode.PRICE_UNKNOWN
+
+
 class InputTooLarge(Refused):
     """The input is too large."""
 
@@ -78,6 +84,24 @@ class AttachmentRefused(Refused):
     code = ErrorCode.ATTACHMENT_REFUSED
 
 
+class CallNotFound(Refused):
+    """There is no such call that waits for this."""
+
+    code = ErrorCode.CALL_NOT_FOUND
+
+
+class CallAlreadyDecided(Refused):
+    """This call has been decided or answered already, or waits no more."""
+
+    code = ErrorCode.CALL_ALREADY_DECIDED
+
+
+class NotAllowedToDecide(Refused):
+    """Others decide about this call."""
+
+    code = ErrorCode.NOT_ALLOWED_TO_DECIDE
+
+
 class KeyReused(Refused):
     """This key was used before with other arguments."""
 
@@ -88,3 +112,27 @@ class Forbidden(Refused):
     """You may not do this."""
 
     code = ErrorCode.FORBIDDEN
+
+
+class NotFound(Refused):
+    """There is no such thing."""
+
+    code = ErrorCode.NOT_FOUND
+
+
+class HandleTaken(Refused):
+    """Another agent has this handle."""
+
+    code = ErrorCode.HANDLE_TAKEN
+
+
+class InvalidConfig(Refused):
+    """The configuration does not fit its kind."""
+
+    code = ErrorCode.INVALID_CONFIG
+
+
+class KindUnavailable(Refused):
+    """The code of this kind is not there."""
+
+    code = ErrorCode.KIND_UNAVAILABLE

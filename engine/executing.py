@@ -11,6 +11,7 @@ from typing import Any
 from engine.cancelled import Cancelled
 from engine.context import Context
 from engine.result_text import BadResult, cut, result_text
+from engine.stopwatch import Stopwatch
 from engine.threads import run_in_thread
 from engine.tool import Tool
 from engine.tool_error import ToolError
@@ -18,6 +19,8 @@ from engine.words import words_of
 from models.enums import ToolCallState
 
 GRACE_SECONDS = 2.0
+SHORTEST_LOOK = 0.05
+"""Seconds between two looks at a watch that may stand still."""
 NOT_BEGUN = "not run: it was cancelled before it began"
 PARTLY_DONE = "a part of its work may be done"
 CANCELLED = f"cancelled while it ran; {PARTLY_DONE}"
@@ -40,8 +43,11 @@ async def execute(
     *,
     stop: Cancelled,
     grace: float = GRACE_SECONDS,
+    watch: Stopwatch | None = None,
 ) -> Outcome:
     """Run one call with arguments that `tool.check` gave, until it ends, its time is over, or `stop` is set.
+
+    `watch` is what its time is read from.
 
     `context.cancelled` is set at once when the call should stop. What the handler gives within `grace` seconds from
     then is its result all the same. Then an async handler is cancelled, and given up where it outlives as many seconds
@@ -58,7 +64,7 @@ async def execute(
     handler.add_done_callback(_retrieve)
     stopped = asyncio.create_task(stop.wait())
     try:
-        await asyncio.wait({handler, stopped}, timeout=tool.timeout or None, return_when=asyncio.FIRST_COMPLETED)
+        await _ended_within(tool.timeout, {handler, stopped}, watch or Stopwatch())
         if handler.done():
             return _outcome(tool, handler, context)
         late = ToolCallState.CANCELLED if stopped.done() else ToolCallState.TIMED_OUT
@@ -68,6 +74,16 @@ async def execute(
     finally:
         stopped.cancel()
         await _end(handler, context, grace)
+
+
+async def _ended_within(seconds: float, tasks: set[asyncio.Task[Any]], watch: Stopwatch) -> None:
+    """Wait until one of these has ended, or the watch has run for so many seconds, 0 for no such bound."""
+    while not any(task.done() for task in tasks):
+        left = seconds - watch.seconds if seconds else None
+        if left is not None and left <= 0:
+            return
+        pause = None if left is None else max(left, SHORTEST_LOOK)  # it may stand still all the while
+        await asyncio.wait(tasks, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _end(handler: asyncio.Task[str], context: Context[Any], grace: float) -> None:

@@ -40,20 +40,30 @@ def checked_title(title: str | None) -> str | None:
 
 def checked_metadata(metadata: Any) -> dict[str, Any] | None:
     """A JSON object of at most 16 KB. Raises InvalidInput."""
-    if metadata is None:
-        return None
-    if not isinstance(metadata, dict):
-        raise InvalidInput("metadata must be a JSON object.", field=("metadata",))
-    cleaned: dict[str, Any] = clean_json(metadata)
+    return None if metadata is None else checked_object("metadata", metadata, MAX_METADATA)
+
+
+def checked_object(name: str, given: Any, most: int) -> dict[str, Any]:
+    """The JSON object in the argument of this name, of at most so many bytes. Raises InvalidInput."""
+    if not isinstance(given, dict):
+        raise InvalidInput(f"{name} must be a JSON object.", field=(name,))
+    cleaned: dict[str, Any] = clean_json(given)
     try:
         size = len(dump_json(cleaned).encode())
     except (ValueError, RecursionError) as error:
-        raise InvalidInput("metadata can't be written as JSON.", field=("metadata",)) from error
-    if size > MAX_METADATA:
-        raise InvalidInput(f"metadata takes {size:,} bytes; at most {MAX_METADATA:,} fit.", field=("metadata",))
+        raise InvalidInput(f"{name} can't be written as JSON.", field=(name,)) from error
+    if size > most:
+        raise InvalidInput(f"{name} takes {size:,} bytes; at most {most:,} fit.", field=(name,))
     if not _is_finite(cleaned):
-        raise InvalidInput("metadata holds a number that is too large for JSON.", field=("metadata",))
+        raise InvalidInput(f"{name} holds a number that is too large for JSON.", field=(name,))
     return cleaned
+
+
+def checked_words(name: str, text: str, most: int) -> str:
+    """A text with something in it, of at most so many characters. Raises InvalidInput."""
+    if not text.strip() or len(text) > most:
+        raise InvalidInput(f"{name} has 1 to {most:,} characters.", field=(name,))
+    return clean(text)
 
 
 def _is_finite(value: Any) -> bool:

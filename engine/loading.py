@@ -49,7 +49,8 @@ class Agents(Mapping[str, Agent]):
         errors: list[LoadError] | None = None,
         warnings: list[str] | None = None,
     ) -> None:
-        self._agents = {name: agents[name] for name in sorted(agents)}
+        self._descriptions = {name: agent.description for name, agent in agents.items()}
+        self._agents = {name: self.introduce(agents[name]) for name in sorted(agents)}
         self.deps = deps
         self.errors = errors or []
         self.warnings = warnings or []
@@ -65,6 +66,10 @@ class Agents(Mapping[str, Agent]):
 
     def __repr__(self) -> str:
         return f"Agents({', '.join(self._agents)}; {len(self.errors)} errors)"
+
+    def introduce(self, agent: Agent) -> Agent:
+        """The agent, told what the agents of this folder say of themselves where they are its sub-agents."""
+        return agent.introduced(self._descriptions)
 
     @property
     def broken(self) -> frozenset[str]:
@@ -112,6 +117,9 @@ def load_agents(folder: Path) -> Agents:
             continue
         agents[file.stem] = agent
         warnings += [f"{file}: {warning}" for warning in agent.warnings]
+    for name, agent in agents.items():
+        missing = [other for other in agent.subagents if other not in agents]
+        warnings += [f"{folder / name}.py: its sub-agent {other!r} is not there" for other in missing]
     return Agents(agents, deps=deps, errors=errors, warnings=warnings)
 
 

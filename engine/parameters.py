@@ -14,18 +14,15 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
-from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaError
 
 from engine.bad_arguments import BadArguments, explain
 from engine.context import Context
+from engine.json_schema import in_short, schema_of
 from models.text import clean_json
 
 _log = logging.getLogger("steersman.tool")
 _PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")  # what the Messages API takes as the name of an argument
-_MAPS_OF_SCHEMAS = ("properties", "$defs", "patternProperties", "dependentSchemas")
-_LISTS_OF_SCHEMAS = ("anyOf", "allOf", "oneOf", "prefixItems")
-_SCHEMAS = ("items", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,39 +161,12 @@ def _build(fields: dict[str, Any]) -> type[BaseModel]:
     try:
         return create_model("arguments", __config__=ConfigDict(extra="forbid"), **fields)
     except (PydanticUserError, SchemaError) as error:
-        raise TypeError(f"its arguments can't be checked: {_in_short(error)}") from error
-
-
-class _SchemaWriter(GenerateJsonSchema):
-    """Leaves out, without a word, a default that JSON can't hold: it is filled in by the check all the same."""
-
-    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012  # pydantic's own attribute
+        raise TypeError(f"its arguments can't be checked: {in_short(error)}") from error
 
 
 def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
     try:
-        schema = _without_titles(model.model_json_schema(schema_generator=_SchemaWriter))
-    except PydanticUserError as error:
-        raise TypeError(f"its arguments have no JSON schema: {_in_short(error)}") from error
+        schema = schema_of(model)
+    except TypeError as error:
+        raise TypeError(f"its arguments have no JSON schema: {error}") from error
     return {"type": "object", "properties": {}, **schema}
-
-
-def _without_titles(schema: Any) -> Any:
-    """The schema without the titles that pydantic makes up, which only repeat names; a property may be called title."""
-    if not isinstance(schema, dict):
-        return schema
-    kept = {key: value for key, value in schema.items() if key != "title"}
-    for key in _MAPS_OF_SCHEMAS:
-        if key in kept:
-            kept[key] = {name: _without_titles(inner) for name, inner in kept[key].items()}
-    for key in _LISTS_OF_SCHEMAS:
-        if key in kept:
-            kept[key] = [_without_titles(inner) for inner in kept[key]]
-    for key in _SCHEMAS:
-        if key in kept:
-            kept[key] = _without_titles(kept[key])
-    return kept
-
-
-def _in_short(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

@@ -3,84 +3,88 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
-import random
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from engine.agent import Agent
-from engine.answering import Listener, answered
+from engine.asking import call_model
 from engine.calling import run_calls
+from engine.circles import preview, stuck, warning
+from engine.compacting import view
 from engine.control import Control, Stopped, StopReason
-from engine.decide import CANCELLED, AppendResults, CallModel, Finish, RunCalls, decide
+from engine.decide import CANCELLED, AppendResults, CallModel, Correct, Finish, RunCalls, Step, decide
+from engine.errors import Refused
+from engine.outages import repeated
 from engine.patience import Patience
-from engine.providers.provider import ModelRequest, Provider, ProviderFailure
-from engine.providers.retrying import delay
 from engine.publisher import Publisher
-from engine.settlements import crashed, defect, provider_failed, timed_out
-from engine.streams.bell import Bell
-from engine.streams.memory import MemoryStreams
-from engine.transcript import replay
+from engine.settlements import crashed, defect, failed, going_in_circles, model_forbidden, timed_out, unaffordable
+from engine.starts import model_of_turn, next_start
+from engine.workshop import Workshop
+from models.away import DatabaseAway
 from models.call import ToolCall, calls_of_step
-from models.clock import Clock
-from models.database import Database
+from models.compaction import Compacted, newest_compaction
 from models.enums import Role, RunStatus
 from models.events import InputApplied
-from models.ids import Ids
 from models.message import Message, messages_after
 from models.run import Run
 from models.uninterrupted import uninterrupted
-from models.usage import Usage
 from models.verbs.claiming import Taken, hand_back, reserve
-from models.verbs.errors import LeaseLost
+from models.verbs.errors import LeaseLost, Unaffordable
 from models.verbs.row import Done, Holder
 from models.verbs.settling import End, settle
 from models.verbs.stepping import Answered, StepStart, announce, append_answer, append_results, begin_step
+from models.verbs.waiting import Wait, suspend
 
 T = TypeVar("T")
 log = logging.getLogger("steersman.run")
 
 
-@dataclass(frozen=True, slots=True)
-class Workshop:
-    """What every loop of a process works with. `worker` is the process's own name on the leases it holds."""
-
-    database: Database
-    streams: MemoryStreams
-    bell: Bell
-    provider: Provider
-    clock: Clock
-    ids: Ids
-    worker: str
-    lease_ms: int
-    deps: Any = None
-    allowed_models: frozenset[str] | None = None
-    random: Callable[[], float] = random.random
-    sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
+class Host(Protocol):
+    """Where a loop lives."""
 
     @property
     def holder(self) -> Holder:
-        """This process, as one who takes a lease."""
-        return Holder(self.worker, self.lease_ms)
+        """Who takes the lease of a run that is opened now."""
+        ...
+
+    def touched(self, others: Sequence[Done]) -> None:
+        """A verb of the loop has changed other runs on the way."""
+        ...
+
+    def rests(self, runner: Runner, *, resting: bool) -> None:
+        """The loop only waits for its children from now on, or does not any more."""
+        ...
 
 
 class Runner:
     """One run, from claim to settle. `run` is the newest row that this loop knows."""
 
-    def __init__(self, shop: Workshop, agent: Agent, taken: Taken) -> None:
+    def __init__(self, shop: Workshop, agent: Agent, taken: Taken, host: Host) -> None:
         self.shop = shop
+        self.host = host
         self.agent = agent
         self.run: Run = taken.run
+        self.models = shop.models_of(agent) or agent.models  # none is asked before `_equip` has looked
+        self.model = self.models[0]
+        """The one that the turn is on."""
+        self.compaction: Compacted | None = None
+        self.crowded = False
+        """Whether making room has failed in this turn, and is not tried again."""
         self.control = Control()
         self.publisher = Publisher(shop.streams, taken.numbers, shop.clock)
-        self.patience = Patience(agent.timeout, lambda: self.control.stop(StopReason.TIMEOUT))
+        self.patience = self._patience(agent)
         self.transcript: list[Message] = []
         self.calls: list[ToolCall] = []
-        self.draining = False
+        self.drained = asyncio.Event()
+        self.storing = 0  # verbs under way: whether they have moved the fence is not known yet
+        self._tools: dict[str, int] = {}  # those at work, by their calls: for how many children each of them waits
+        self._awaiting = 0  # children that the loop itself waits for
         self._why = taken.why
         self._ended = False
+        self._outdated = False  # a turn has begun since the agent was looked at
 
     # ------------------------------------------------------------------ the loop
 
@@ -91,12 +95,12 @@ class Runner:
             while not self._ended:
                 await self._perform()
         except LeaseLost as lost:
-            log.warning("the run has another owner; this loop stops", extra=self._ids | {"reason": str(lost)})
+            log.warning("the run has another owner; this loop stops", extra=self.ids | {"reason": str(lost)})
         except asyncio.CancelledError:
-            await uninterrupted(self._hand_back())
+            await uninterrupted(self._hand_back(self.shop.database.write))
             raise
         except Exception:
-            log.exception("the run's loop failed", extra=self._ids)
+            log.exception("the run's loop failed", extra=self.ids)
             await self._fail()
         finally:
             self.patience.close()
@@ -105,20 +109,81 @@ class Runner:
 
     async def _perform(self) -> None:
         """One step."""
-        step = self._stopping() or decide(self.run, self.transcript, self.calls, self.agent.max_steps)
+        if self._outdated and (end := await self._equip()) is not None:
+            await self.settle(end)
+            return
+        step = self.stopping() or self._decide()
         match step:
             case Finish(end):
-                await self._settle(end)
+                await self.settle(end)
             case AppendResults():
-                await self._append_results(start=self._next_start(self.run))
+                await self.append_results(start=next_start(self, self.run))
+            case Correct(told):
+                await self.append_results(start=next_start(self, self.run), correction=told)
             case RunCalls(calls):
-                await run_calls(self, calls)
+                await self._run_calls(calls)
+            case CallModel() if (how := stuck(self.agent.brakes, self.transcript, self.run.turn_steps)) is not None:
+                await self.settle(going_in_circles(how))
             case CallModel() if self.draining:
-                await self._hand_back()
+                await self._hand_back(self.shop.store)
             case CallModel():
-                await self._call_model()
+                await call_model(self)
 
-    def _stopping(self) -> Finish | None:
+    def _decide(self) -> Step:
+        return decide(self.run, self.transcript, self.calls, self.agent.max_steps, self.agent.output_type)
+
+    async def _run_calls(self, calls: Sequence[ToolCall]) -> None:
+        waits = await run_calls(self, calls)
+        left = {call.id for call in self.calls if call.is_open}
+        if not left or self.stopping() is not None:
+            return
+        if left <= {wait.call_id for wait in waits}:
+            await self._suspend(waits)
+        elif self.draining:  # a child is at work, here or elsewhere
+            await self._hand_back(self.shop.store)
+
+    @property
+    def draining(self) -> bool:
+        """Whether this process is stopping: then no further step is begun here."""
+        return self.drained.is_set()
+
+    def drain(self) -> None:
+        """This process is stopping."""
+        self.drained.set()
+
+    @contextmanager
+    def executing(self, call_id: str) -> Iterator[None]:
+        """The tool of this call is at work within this context."""
+        self._tools[call_id] = 0
+        self._tell_rest()
+        try:
+            yield
+        finally:
+            del self._tools[call_id]
+            self._tell_rest()
+
+    @contextmanager
+    def awaiting(self, tool_call_id: str | None = None) -> Iterator[None]:
+        """A child is waited for within this context: by the loop itself, or by the tool of this call."""
+        self._count_child(tool_call_id, 1)
+        try:
+            yield
+        finally:
+            self._count_child(tool_call_id, -1)
+
+    def _count_child(self, tool_call_id: str | None, by: int) -> None:
+        if tool_call_id is None:
+            self._awaiting += by
+        elif tool_call_id in self._tools:  # else the tool has ended, and left this behind
+            self._tools[tool_call_id] += by
+        self._tell_rest()
+
+    def _tell_rest(self) -> None:
+        """The loop rests while it waits for children, and each of its tools at work for at least one."""
+        waits = self._awaiting > 0 or bool(self._tools)
+        self.host.rests(self, resting=waits and all(self._tools.values()))
+
+    def stopping(self) -> Finish | None:
         """The end that a signal asks for. Raises LeaseLost where another owns the run."""
         match self.control.reason:
             case StopReason.LOST:
@@ -132,79 +197,56 @@ class Runner:
     async def _begin(self) -> None:
         """Read the transcript; a run that can't be gone on with is settled."""
         run = self.run
-        if self._why != "claim":  # before anything is published, and an input may be announced as soon as this waits
-            self.shop.streams.reset(self.publisher.numbers.stream_id, self.publisher.numbers.next - 1)
-        self.transcript = await self.shop.database.read(messages_after, run.id, 0)
+        # Before anything is published: an input may be announced as soon as this waits.
+        self.shop.streams.begin(self.publisher.numbers.stream_id, self.publisher.numbers.next - 1)
+        self.transcript = await self.shop.read(messages_after, run.id, 0)
         if self.transcript and self.transcript[-1].role is Role.ASSISTANT:
-            self.calls = await self.shop.database.read(calls_of_step, run.id, self.transcript[-1].step)
+            self.calls = await self.shop.read(calls_of_step, run.id, self.transcript[-1].step)
+        unfit = await self._equip()
+        self.model = await model_of_turn(self)
+        if run.seq > 1:
+            self.compaction = await self.shop.read(newest_compaction, run.id)
         self._begin_turn()
-        if (end := crashed(self.agent, run, self._why)) is not None and not run.cancel_requested:
-            await self._settle(end)
+        end = unfit or crashed(self.agent, run, self._why)
+        if end is not None and not run.cancel_requested:
+            await self.settle(end)
         elif any(not item.announced for item in run.pending):
             await self.announce()
         self.control.interrupt(self.run.interrupting)
 
-    def _begin_turn(self) -> None:
-        started = self.run.started_at or self.shop.clock()  # what it waited for a worker is not the turn's own time
-        self.patience.begin_turn((self.shop.clock() - started) / 1000)
-
-    # ------------------------------------------------------------------ the model
-
-    async def _call_model(self) -> None:
-        """Ask the model until it answers, is stopped, or has failed as often as it may."""
-        start = self._begun_here() or await self._begin_step(self._first_start())
-        for tries in itertools.count(1):
-            listener = Listener(self, start)
-            try:
-                answer = await self.until_stopped(listener.listen(self._request()))
-            except Stopped:
-                await self._cut(listener)
-                return
-            except ProviderFailure as failure:
-                again = await self._after_failure(failure, tries, start, listener)
-                if again is None:
-                    return
-                start = again
-            else:
-                await self._append_answer(answered(answer, start))
-                return
-
-    async def _after_failure(
-        self, failure: ProviderFailure, tries: int, start: StepStart, listener: Listener
-    ) -> StepStart | None:
-        """Wait, and begin the step again; None where it was the last try, or the loop was stopped meanwhile."""
-        log.warning("the model's provider failed", exc_info=failure, extra=self._ids | {"attempt": start.attempt})
-        pause = delay(tries, failure, self.shop.random)
-        if pause is None:
-            await self._settle(provider_failed(failure), reported=failure.usage, withdrawn=failure.shown)
-            return None
+    async def _equip(self) -> End | None:
+        """Take the agent as it is now, for a generation that begins; the end of a run whose agent can't be had."""
+        self._outdated = False
         try:
-            await self.until_stopped(self.shop.sleep(pause))
-        except Stopped:
-            await self._cut(listener)
-            return None
-        return await self._begin_step(self._again(failure.shown, failure.usage))
+            agent = await self.shop.roster.of_run(self.run, self.shop.read)
+        except Refused as refused:
+            return failed(refused.code, refused.message)
+        models = self.shop.models_of(agent)
+        if not models:
+            return model_forbidden(agent)
+        if agent.timeout != self.agent.timeout:
+            self.patience.close()
+            self.patience = self._patience(agent)
+            self._begin_turn()
+        if models != self.models:
+            self.models, self.model = models, models[0]
+        self.agent = agent
+        return None
 
-    def _request(self) -> ModelRequest:
-        model = self.agent.models[0]
-        return ModelRequest(
-            model=model,
-            messages=replay(self.transcript, model),
-            system=self.agent.system,
-            tools=[tool.definition() for tool in self.agent.toolbox.values()],
-            max_tokens=self.agent.max_tokens,
-        )
+    def _patience(self, agent: Agent) -> Patience:
+        return Patience(agent.timeout, lambda: self.control.stop(StopReason.TIMEOUT))
 
-    async def _cut(self, listener: Listener) -> None:
-        """The response was stopped: keep what was shown and reported of it, and do what it was stopped for."""
-        shown, reported = listener.shown(), listener.reported()
-        if (ending := self._stopping()) is not None:
-            await self._settle(ending.end, cut=shown, reported=reported)
-        elif shown is None:
-            await self._append_results(start=self._again("interrupted by a new input", reported))
-        else:
-            stepped = replace(self.run, steps=self.run.steps + 1, turn_steps=self.run.turn_steps + 1)
-            await self._append_results(cut=shown, start=self._next_start(stepped))
+    def _begin_turn(self) -> None:
+        now = self.shop.clock()
+        started = self.run.started_at or now  # what it waited, for a worker or a person, is not the turn's own time
+        self.patience.begin_turn((self.run.turn_spent_ms + now - started) / 1000)
+
+    @property
+    def shown(self) -> list[Message]:
+        """The messages that requests are built from: the transcript, or what is left of it."""
+        return view(self.transcript, self.compaction, self.agent.compaction.trim)
+
+    # ------------------------------------------------------------------ stopping
 
     async def until_stopped(self, work: Coroutine[Any, Any, T]) -> T:
         """The end of some work; raises Stopped where the control says so first. The work has ended either way."""
@@ -227,21 +269,23 @@ class Runner:
     async def verb(self, function: Callable[..., Done], **arguments: Any) -> Done:
         """Call one verb that writes events, and learn what it did, also where the loop is cancelled meanwhile.
 
-        Raises LeaseLost.
+        While the database is away it is repeated as it was, numbers included: those it would use may be in the rows
+        already. What passes by waits behind it, and no idle time is counted. Raises LeaseLost.
         """
-        return await uninterrupted(self._verb(function, arguments))
+        gone = asyncio.Event()
+        return await uninterrupted(self._verb(function, arguments, gone), gone.set)
 
-    async def _verb(self, function: Callable[..., Done], arguments: dict[str, Any]) -> Done:
+    async def _verb(self, function: Callable[..., Done], arguments: dict[str, Any], gone: asyncio.Event) -> Done:
         async with self.publisher.hold():
-            done = await self.shop.database.write(
-                function,
-                run_id=self.run.id,
-                fence=self.run.fence,
-                numbers=self.publisher.numbers,
-                at=self.shop.clock(),
-                **arguments,
-            )
-            self._learn(done)
+            self.storing += 1
+            try:
+                given = {"run_id": self.run.id, "fence": self.run.fence, "numbers": self.publisher.numbers}
+                write = partial(self.shop.database.write, function, **given, at=self.shop.clock(), **arguments)
+                with self.patience.at_work():
+                    done = await repeated(write, self.shop.random, self.shop.sleep, gone)
+                self._learn(done)
+            finally:
+                self.storing -= 1
         return done
 
     def _learn(self, done: Done) -> None:
@@ -260,31 +304,66 @@ class Runner:
                 self.control.folded(event.input_ids)
         if begun:
             self.calls = []
+            self.model = self.models[0]
+            self.crowded = False
+            self._outdated = self.agent.fields is not None or self.run.agent_id is not None
             self.control.renew()
             self._begin_turn()
         self.patience.touch()
-        self.shop.bell.ring(self.run.id, self.run.user_id)
+        self.shop.bell.changed(self.run)
+        self.host.touched(done.others)
 
-    async def _begin_step(self, start: StepStart) -> StepStart:
-        await self.verb(begin_step, start=start, ids=self.shop.ids)
+    async def begin_step(self, start: StepStart) -> StepStart | None:
+        """The step, begun; None where it can't be paid for: then the run has settled."""
+        try:
+            await self.verb(begin_step, start=start, ids=self.shop.ids)
+        except Unaffordable as refusal:
+            await self.settle(unaffordable(refusal), reported=start.reported, withdrawn=start.reason or None)
+            return None
+        self.model = start.model
         return start
 
-    async def _append_answer(self, answer: Answered) -> None:
+    async def append_answer(self, answer: Answered) -> None:
+        """Store a whole answer."""
         await self.verb(append_answer, seq=self.run.seq + 1, answer=answer, ids=self.shop.ids)
 
-    async def _append_results(self, *, start: StepStart | None, cut: Answered | None = None) -> None:
-        await self.verb(append_results, seq=self.run.seq + 1, cut=cut, start=start, ids=self.shop.ids)
+    async def append_results(
+        self, *, start: StepStart | None, cut: Answered | None = None, correction: str | None = None
+    ) -> None:
+        """Append results and input; where the step that is to follow can't be paid for, the run settles with them."""
+        told = None if cut is not None else preview(self.run, self.transcript, self.calls)
+        note = warning(self.agent.brakes, told, self.run.turn_steps) if told and not self.run.pending else None
+        if told and not self.run.pending and stuck(self.agent.brakes, told, self.run.turn_steps) is not None:
+            start = None
+        what = {"cut": cut, "note": note, "correction": correction, "ids": self.shop.ids}
+        try:
+            await self.verb(append_results, seq=self.run.seq + 1, start=start, **what)
+        except Unaffordable as refusal:
+            if start is not None and start.attempt > 1:  # nothing but input, which settle appends unanswered
+                await self.settle(unaffordable(refusal), reported=start.reported, withdrawn=start.reason)
+                return
+            await self.verb(append_results, seq=self.run.seq + 1, start=None, **what)
+            await self.settle(unaffordable(refusal))
 
-    async def _settle(self, end: End, **more: Any) -> None:
-        done = await self.verb(settle, end=end, holder=self.shop.holder, ids=self.shop.ids, **more)
+    async def settle(self, end: End, **more: Any) -> None:
+        """End the generation; where the run goes on all the same, the loop does too."""
+        turn = {"seq": self.run.seq + 1, "holder": self.shop.holder, "next_stream": self.shop.ids("str")}
+        done = await self.verb(settle, end=end, ids=self.shop.ids, **turn, **more)
         self._ended = done.run.status is not RunStatus.RUNNING
+
+    async def _suspend(self, waits: Sequence[Wait]) -> None:
+        """End the generation because calls wait; where the run goes on all the same, the loop looks again."""
+        turn = {"seq": self.run.seq + 1, "holder": self.shop.holder, "next_stream": self.shop.ids("str")}
+        done = await self.verb(suspend, waits=waits, ids=self.shop.ids, **turn)
+        self._ended = done.run.status is not RunStatus.RUNNING
+        self.control.interrupt(done.run.interrupting)
 
     async def announce(self) -> None:
         """Tell watchers of the inputs that wait."""
         try:
             await self.verb(announce)
         except LeaseLost:
-            log.debug("the run settled before its queue was announced", extra=self._ids)
+            log.debug("the run settled before its queue was announced", extra=self.ids)
 
     async def reserve(self) -> None:
         """Reserve further event numbers."""
@@ -294,20 +373,26 @@ class Runner:
                     reserve, run_id=self.run.id, fence=self.run.fence, numbers=self.publisher.numbers
                 )
         except LeaseLost:
-            log.debug("the run settled before numbers were reserved", extra=self._ids)
+            log.debug("the run settled before numbers were reserved", extra=self.ids)
+        except DatabaseAway:
+            log.debug("no numbers could be reserved; the next beat tries again", extra=self.ids)
 
-    async def _hand_back(self) -> None:
+    async def _hand_back(self, write: Callable[..., Awaitable[Done]]) -> None:
         """Give the run up for another to take at once."""
         self._ended = True
         try:
-            await self.shop.database.write(hand_back, run_id=self.run.id, fence=self.run.fence, at=self.shop.clock())
+            done = await write(hand_back, run_id=self.run.id, fence=self.run.fence, at=self.shop.clock())
         except LeaseLost:
             return
-        except Exception:  # the lease will run out
-            log.exception("the run could not be handed back", extra=self._ids)
+        except DatabaseAway as away:
+            log.warning("the run could not be handed back, its lease will run out: %s", away, extra=self.ids)
+            return
+        except Exception:
+            log.exception("the run could not be handed back, its lease will run out", extra=self.ids)
+            return
         finally:
             self._forsake()
-        self.shop.bell.ring(self.run.id, self.run.user_id)
+        self.shop.bell.changed(done.run)
 
     def _forsake(self) -> None:
         """Nothing of this loop's can be published any more; a newer owner in this process is left alone."""
@@ -318,37 +403,15 @@ class Runner:
         """A defect ended the loop: the run says so, where the database still takes it."""
         try:
             end = defect()
-            await self._settle(end, withdrawn=end.error.message if end.error else "")
+            await self.settle(end, withdrawn=end.error.message if end.error else "")
         except LeaseLost:
-            log.warning("the run has another owner", extra=self._ids)
+            log.warning("the run has another owner", extra=self.ids)
         except Exception:  # the lease runs out, and whoever takes the run over tries again
-            log.exception("the run could not be settled", extra=self._ids)
+            log.exception("the run could not be settled", extra=self.ids)
 
-    # ------------------------------------------------------------------ steps
-
-    def _begun_here(self) -> StepStart | None:
-        """The step that an earlier verb of this loop has begun already."""
-        run = self.run
-        if run.step == run.steps + 1 and run.step_fence == run.fence:
-            return StepStart(run.step, run.attempt, self.agent.models[0])
-        return None
-
-    def _first_start(self) -> StepStart:
-        """The step's beginning: anew where an earlier owner had begun it."""
-        if self.run.step == self.run.steps + 1:
-            return self._again("another worker took the run over")
-        return StepStart(self.run.steps + 1, 1, self.agent.models[0])
-
-    def _again(self, reason: str, reported: Usage | None = None) -> StepStart:
-        """The next attempt at the step that was begun; `reported` is what the one before it has used."""
-        return StepStart(self.run.steps + 1, self.run.attempt + 1, self.agent.models[0], reason, reported)
-
-    def _next_start(self, run: Run) -> StepStart | None:
-        """The step that follows the results, where the turn may have one more and this process goes on."""
-        if self.draining or run.turn_steps >= self.agent.max_steps:
-            return None
-        return StepStart(run.steps + 1, 1, self.agent.models[0])
+    # ------------------------------------------------------------------ what is told of it
 
     @property
-    def _ids(self) -> dict[str, Any]:
+    def ids(self) -> dict[str, Any]:
+        """What a line of the log says of the run."""
         return {"run_id": self.run.id, "user_id": self.run.user_id, "agent": self.run.agent, "fence": self.run.fence}

@@ -2,40 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from engine.above import above
 from engine.agent import Agent
+from engine.attachments.checking import Checked
+from engine.attachments.given import Given
+from engine.budget import Budget, merged
 from engine.errors import (
     AgentInputQueueFull,
     AgentInputRequired,
     AgentMismatch,
-    AgentNotFound,
-    Forbidden,
+    CallAlreadyDecided,
+    CallNotFound,
     InvalidInput,
     KeyReused,
-    ModelNotAllowed,
+    NotAllowedToDecide,
+    PriceUnknown,
+    Refused,
     RunBusy,
     RunNotFound,
 )
 from engine.inputs import checked_input, checked_metadata, checked_reason, checked_title, key_of
-from engine.loading import Agents
-from engine.runner import Workshop
+from engine.permitted import permitted
+from engine.roster import Chosen
+from engine.streams.bell import tell_others
 from engine.transcript import title_of
 from engine.user import User
+from engine.verdicts import Decision, check_given_arguments, checked_answer, checked_verdicts, decider_of
 from engine.worker import Worker
+from engine.workshop import Workshop
+from models.agent import agent_named
+from models.call import Decider, ToolCall, get_calls
 from models.enums import RunStatus, SteerMode
 from models.ids import prefix_of
-from models.key import KeyUsedOtherwise
+from models.key import Key, KeyUsedOtherwise
+from models.purse import BALANCE, get_purses
 from models.run import Run, get_run
+from models.spending import Bounds
+from models.text import clean
 from models.uninterrupted import uninterrupted
-from models.verbs.errors import Busy, NoSuchMessage, NothingToAnswer, QueueFull, RunMissing
+from models.verbs.errors import (
+    AlreadyDecided,
+    Busy,
+    NoSuchCall,
+    NoSuchMessage,
+    NotADecider,
+    NothingToAnswer,
+    QueueFull,
+    RunMissing,
+)
 from models.verbs.forking import fork
 from models.verbs.opening import NewRun, open_run
 from models.verbs.row import Done, Holder
 from models.verbs.sending import retry, send, withdraw
 from models.verbs.settling import request_cancel
+from models.verbs.waiting import complete, decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +79,8 @@ class Runs:
     `worker` is None in a process that only serves: then runs are opened free to claim.
     """
 
-    def __init__(self, shop: Workshop, agents: Agents, worker: Worker | None) -> None:
+    def __init__(self, shop: Workshop, worker: Worker | None) -> None:
         self._shop = shop
-        self._agents = agents
         self._worker = worker
 
     async def start(
@@ -69,22 +94,31 @@ class Runs:
         metadata: Any = None,
         key: str | None = None,
         context: dict[str, Any] | None = None,
+        attachments: Sequence[Given] = (),
+        budget: Budget | None = None,
     ) -> Accepted:
         """Start a run of an agent, or, with `run_id`, say something to one: then as `steer` does.
 
-        `context` holds trusted values for tools; only server code gives it.
+        `context` holds trusted values for tools; only server code gives it. `budget` is that of the turn which begins,
+        in the place of the agent's own; of a turn under way, which takes the input in, it changes nothing.
         """
         text, title, tags = checked_input(input), checked_title(title), checked_metadata(metadata)
-        kept = key_of(user, "startRun", key, agent=agent, input=text, runId=run_id, title=title, metadata=tags)
+        found = await self._shop.attachments.check(attachments)
+        said = {"agent": agent, "input": text, "runId": run_id, "title": title, "metadata": tags}
+        kept = key_of(user, "startRun", key, **said, **_told(budget), **_digests(found))
         if run_id is not None:
             run = await self._own(user, run_id)
-            if run.agent != agent:
+            if not await self._is_of(user, run, agent):
                 raise AgentMismatch(f"The run belongs to the agent {run.agent!r}.", field=("agent",))
             given = {"title": title, "metadata": tags}
             changes = {name: value for name, value in given.items() if value is not None}
-            return await self._send(user, run, text, SteerMode.QUEUE, kept, changes)
-        self._usable(user, agent)
-        new = NewRun(user.id, agent, text, title or title_of(text), tags or {}, context or {}, sorted(user.roles))
+            return await self._send(user, run, text, SteerMode.QUEUE, kept, changes, found, budget)
+        chosen = await self._shop.roster.named(user.id, agent, self._shop.database.read)
+        bounds = await self._affordable(user, self._permitted(user, chosen), budget)
+        attached = await self._shop.attachments.keep(user, found)
+        roles, title = sorted(user.roles), title or title_of(text)
+        new = NewRun(user.id, chosen.word, text, title, tags or {}, context or {}, roles, attached, bounds)
+        new = dataclasses.replace(new, agent_id=chosen.agent_id, kind=chosen.kind)
         return await self._begin(open_run, new=new, key=kept)
 
     async def steer(
@@ -95,11 +129,45 @@ class Runs:
         input: str,  # noqa: A002 - the contract's name
         mode: SteerMode = SteerMode.QUEUE,
         key: str | None = None,
+        attachments: Sequence[Given] = (),
     ) -> Accepted:
         """Say something to a run: queued where it is generating or waiting, else its next turn."""
         text = checked_input(input)
-        kept = key_of(user, "steerRun", key, runId=run_id, input=text, mode=mode)
-        return await self._send(user, await self._own(user, run_id), text, mode, kept, {})
+        found = await self._shop.attachments.check(attachments)
+        kept = key_of(user, "steerRun", key, runId=run_id, input=text, mode=mode, **_digests(found))
+        return await self._send(user, await self._own(user, run_id), text, mode, kept, {}, found)
+
+    async def decide(
+        self, user: User, *, run_id: str, decisions: Sequence[Decision], key: str | None = None
+    ) -> tuple[Run, bool]:
+        """Decide some of the calls that wait; the run, and whether it is the user's own to see.
+
+        All of the decisions are taken or none. With the last of them the run goes on.
+        """
+        verdicts = checked_verdicts(decisions)
+        run = await self._shop.database.read(get_run, run_id)
+        calls = await self._shop.database.read(get_calls, [one.call_id for one in verdicts])
+        decider = decider_of(user)
+        own = run is not None and run.user_id == user.id
+        if run is None or not (own or any(_is_for(call, run_id, decider) for call in calls.values())):
+            raise RunNotFound(field=("runId",))
+        check_given_arguments(await self._agent_of(run), calls, verdicts)
+        words = [[one.call_id, one.approve, one.reason, one.input] for one in verdicts]
+        kept = key_of(user, "decideToolCalls", key, runId=run_id, decisions=words)
+        done = await self._begin(decide, run_id=run_id, verdicts=verdicts, decider=decider, key=kept)
+        return done.run, own
+
+    async def complete(
+        self, user: User, *, run_id: str, call_id: str, result: Any, is_error: bool = False, key: str | None = None
+    ) -> Run:
+        """Answer a call that waits for a client; with the last of what the run waits for it goes on."""
+        run = await self._own(user, run_id)
+        call = (await self._shop.database.read(get_calls, [call_id])).get(call_id)
+        text = checked_answer(await self._agent_of(run), call, result)
+        kept = key_of(user, "completeToolCall", key, runId=run_id, toolCallId=call_id, result=text, isError=is_error)
+        return (
+            await self._begin(complete, run_id=run_id, call_id=call_id, result=text, is_error=is_error, key=kept)
+        ).run
 
     async def withdraw(self, user: User, *, run_id: str, input_id: str) -> tuple[Run, bool]:
         """Take a queued input back; False where it does not wait any more, or interrupts."""
@@ -107,7 +175,7 @@ class Runs:
         done, withdrawn = await self._shop.database.write(
             withdraw, run_id=run_id, input_id=input_id, at=self._shop.clock()
         )
-        self._ring(done.run)
+        self._shop.bell.changed(done.run)
         return done.run, withdrawn
 
     async def cancel(self, user: User, *, run_id: str, reason: str | None = None) -> Run:
@@ -120,17 +188,32 @@ class Runs:
         done, flagged = await self._shop.database.write(
             request_cancel, run_id=run_id, reason=reason, ids=self._shop.ids, at=self._shop.clock()
         )
-        self._shop.streams.publish(done.events)
+        self._shop.streams.tell(done.events)
         if flagged and self._worker is not None:
             self._worker.cancelled(run_id, done.run.fence)
-        self._ring(done.run)
+        self._shop.bell.changed(done.run)
+        self._touched(done.others)
+        await self._let_go_on(done.run)
         return done.run
 
-    async def retry(self, user: User, *, run_id: str, key: str | None = None) -> Run:
-        """Go on with a FAILED or CANCELLED run from its last completed step."""
+    def _touched(self, others: Sequence[Done]) -> None:
+        """Tell of what was done to other runs on the way."""
+        if self._worker is not None:
+            self._worker.touched(others)
+        else:
+            tell_others(self._shop.bell, others)
+
+    async def _let_go_on(self, run: Run) -> None:
+        """Let the runs above one go on that may have ceased to wait; the sweep does where it does not come to that."""
+        async for done in above(self._shop, run, self._worker.holder if self._worker is not None else Holder()):
+            self._touched([done])
+
+    async def retry(self, user: User, *, run_id: str, key: str | None = None, budget: Budget | None = None) -> Run:
+        """Go on with a FAILED or CANCELLED run from its last completed step: a turn of its own, with a new budget."""
         run = await self._own(user, run_id)
-        self._usable(user, run.agent)
-        return (await self._begin(retry, run_id=run_id, key=key_of(user, "retryRun", key, runId=run_id))).run
+        bounds = await self._affordable(user, await self._usable(user, run), budget)
+        kept = key_of(user, "retryRun", key, runId=run_id, **_told(budget))
+        return (await self._begin(retry, run_id=run_id, key=kept, budget=bounds)).run
 
     async def fork(
         self,
@@ -144,20 +227,34 @@ class Runs:
         """A new run with a copy of the transcript up to `seq`; IDLE where no input is given."""
         text = None if input is None else checked_input(input)
         run = await self._own(user, run_id)
+        bounds = None
         if text is not None:
-            self._usable(user, run.agent)
+            bounds = await self._affordable(user, await self._usable(user, run), None)
         kept = key_of(user, "forkRun", key, runId=run_id, seq=seq, input=text)
-        return (await self._begin(fork, run_id=run_id, seq=seq, text=text, key=kept)).run
+        return (await self._begin(fork, run_id=run_id, seq=seq, text=text, key=kept, budget=bounds)).run
 
     # ------------------------------------------------------------------ what they share
 
     async def _send(
-        self, user: User, run: Run, text: str, mode: SteerMode, key: Any, changes: dict[str, Any]
+        self,
+        user: User,
+        run: Run,
+        text: str,
+        mode: SteerMode,
+        key: Key | None,
+        changes: dict[str, Any],
+        found: Sequence[Checked],
+        budget: Budget | None = None,
     ) -> Accepted:
-        if run.status not in (RunStatus.RUNNING, RunStatus.WAITING):
-            self._usable(user, run.agent)
+        if run.status in (RunStatus.RUNNING, RunStatus.WAITING):
+            agent = await self._agent_of(run)  # the run may have ended by the time the input comes
+            bounds = merged(budget, None if agent is None else agent.budget)
+        else:
+            bounds = await self._affordable(user, await self._usable(user, run), budget)
             changes = changes | {"roles": sorted(user.roles)}
-        return await self._begin(send, run_id=run.id, text=text, mode=mode, key=key, changes=changes)
+        attached = await self._shop.attachments.keep(user, found)
+        said = {"text": text, "mode": mode, "attached": attached, "budget": bounds}
+        return await self._begin(send, run_id=run.id, key=key, changes=changes, **said)
 
     async def _begin(self, verb: Callable[..., tuple[Done, dict[str, Any]]], **arguments: Any) -> Accepted:
         """Call a verb that may begin a generation; a caller that goes away meanwhile stops none of it."""
@@ -169,25 +266,16 @@ class Runs:
             done, answer = await self._shop.database.write(
                 verb, **arguments, holder=holder, ids=self._shop.ids, at=self._shop.clock()
             )
-        except KeyUsedOtherwise:
-            raise KeyReused(field=("key",)) from None
-        except QueueFull:
-            raise AgentInputQueueFull(field=("input",)) from None
-        except Busy:
-            raise RunBusy(field=("runId",)) from None
-        except NothingToAnswer:
-            message = "There is nothing to go on with: the last answer is whole. Send an input instead."
-            raise AgentInputRequired(message, field=("runId",)) from None
-        except NoSuchMessage:
-            raise InvalidInput("The run has no message of that seq.", field=("seq",)) from None
-        except RunMissing:
-            raise RunNotFound(field=("runId",)) from None
+        except tuple(_REFUSALS) as error:
+            raise _refusal(error, arguments) from None
         if self._worker is not None:
             if done.numbers is not None:
                 self._worker.begin(done)
             elif answer["queued"]:
                 self._worker.sent(done.run.id, done.run.fence, done.run.interrupting)
-        self._ring(done.run)
+        self._shop.bell.changed(done.run)
+        self._touched(done.others)
+        await self._let_go_on(done.run)
         return Accepted(done.run, answer["queued"], answer["input_id"])
 
     async def _own(self, user: User, run_id: str) -> Run:
@@ -198,17 +286,96 @@ class Runs:
             raise RunNotFound(field=("runId",))
         return run
 
-    def _usable(self, user: User, name: str) -> Agent:
-        """The agent, where this user may run it here. Raises AgentNotFound, Forbidden, ModelNotAllowed."""
-        agent = self._agents.get(name)
-        if agent is None:
-            raise AgentNotFound(f"There is no agent {name[:64]!r}.", field=("agent",))
-        if agent.auth != "user" and agent.auth not in user.roles:
-            raise Forbidden(f"The agent {name!r} takes the role {agent.auth!r}.", field=("agent",))
-        allowed, model = self._shop.allowed_models, agent.models[0]
-        if allowed is not None and model not in allowed:
-            raise ModelNotAllowed(f"The model {model!r} of this agent is not among the allowed ones.", field=("agent",))
-        return agent
+    async def _agent_of(self, run: Run) -> Agent | None:
+        """The run's agent as it is now; None where it can't be had."""
+        try:
+            return await self._shop.roster.of_run(run, self._shop.database.read)
+        except Refused:
+            return None
 
-    def _ring(self, run: Run) -> None:
-        self._shop.bell.ring(run.id, run.user_id)
+    async def _is_of(self, user: User, run: Run, name: str) -> bool:
+        """Whether the run is of the agent that goes by this name: what the run calls it, or its id or handle now."""
+        if name in (run.agent_id, run.agent) or run.agent_id is None:
+            return name in (run.agent_id, run.agent)
+        stored = await self._shop.database.read(agent_named, user.id, clean(name))
+        return stored is not None and stored.id == run.agent_id
+
+    async def _usable(self, user: User, run: Run) -> Agent:
+        """The run's agent, where this user may run it here.
+
+        Raises AgentNotFound, KindUnavailable, InvalidConfig, Forbidden, ModelNotAllowed.
+        """
+        agent = await self._shop.roster.of_run(run, self._shop.database.read)
+        return self._permitted(user, Chosen(agent, run.agent))
+
+    def _permitted(self, user: User, chosen: Chosen) -> Agent:
+        return permitted(chosen.agent, chosen.word, user.roles, self._shop.models_of, self._shop.refusal_of)
+
+    async def _affordable(self, user: User, agent: Agent, given: Budget | None) -> Bounds | None:
+        """The bounds of a turn of this agent. Raises PriceUnknown where money is limited and a model has no price."""
+        bounds, limits = merged(given, agent.budget), self._shop.limits
+        unpriced = [model for model in self._shop.models_of(agent) if self._shop.prices.get(model) is None]
+        if not unpriced:
+            return bounds
+        model = unpriced[0]
+        if bounds is not None and bounds.cost_pico is not None:
+            own = given is None or given.cost is None
+            raise PriceUnknown(
+                f"The model {model!r} of this agent has no known price, so no budget in money can be kept.",
+                field=("agent",) if own else ("budget", "cost"),
+            )
+        caps = limits.caps(user.roles)
+        what = None
+        if caps.day.cost_pico is not None or caps.month.cost_pico is not None:
+            what = "what may be spent is limited here"
+        elif await self._shop.database.read(get_purses, [BALANCE]):
+            what = "this workspace has a balance"
+        if what is not None:
+            raise PriceUnknown(f"The model {model!r} of this agent has no known price, and {what}.", field=("agent",))
+        return bounds
+
+
+def _is_for(call: ToolCall, run_id: str, decider: Decider) -> bool:
+    """Whether a call of this run is, or was, this user's to decide."""
+    return (
+        call.run_id == run_id and call.approvers is not None and call.may_be_decided_by(decider.user_id, decider.roles)
+    )
+
+
+_REFUSALS: dict[type[Exception], Callable[..., Refused]] = {
+    KeyUsedOtherwise: partial(KeyReused, field=("key",)),
+    QueueFull: partial(AgentInputQueueFull, field=("input",)),
+    Busy: partial(RunBusy, field=("runId",)),
+    NothingToAnswer: partial(
+        AgentInputRequired,
+        "There is nothing to go on with: the last answer is whole. Send an input instead.",
+        field=("runId",),
+    ),
+    NoSuchMessage: partial(InvalidInput, "The run has no message of that seq.", field=("seq",)),
+    RunMissing: partial(RunNotFound, field=("runId",)),
+    NoSuchCall: CallNotFound,
+    AlreadyDecided: CallAlreadyDecided,
+    NotADecider: NotAllowedToDecide,
+}
+"""What clients are told where a verb did nothing; those of calls name the call at fault."""
+
+
+def _refusal(error: Exception, arguments: dict[str, Any]) -> Refused:
+    make = _REFUSALS[type(error)]
+    if not isinstance(error, NoSuchCall | AlreadyDecided | NotADecider):
+        return make()
+    ids = [verdict.call_id for verdict in arguments.get("verdicts", ())]
+    place = ("decisions", str(ids.index(str(error))), "tool_call_id") if ids else ("tool_call_id",)
+    return make(field=place)
+
+
+def _digests(found: Sequence[Checked]) -> dict[str, Any]:
+    """What an idempotency key stands for beside the rest: nothing where nothing is attached, as it always was."""
+    return {"attachments": [[one.given_sha256, one.name] for one in found]} if found else {}
+
+
+def _told(budget: Budget | None) -> dict[str, Any]:
+    """A budget as part of what a key stands for: nothing where there is none, as before there were budgets."""
+    if budget is None:
+        return {}
+    return {"budget": [budget.bounds.cost_pico, budget.bounds.tokens]}

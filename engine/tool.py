@@ -15,7 +15,11 @@ from models.text import clean
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Approval = bool | Callable[[dict[str, Any]], bool]
+"""Whether a call waits for a person: always, never, or where the checked arguments say so."""
 ToolCrash = Literal["report", "retry"]
+OWNER = "owner"
+"""The word of `approvers` for the run's own user; models.call has the same."""
 DEFAULT_TIMEOUT = 60.0
 DEFAULT_RESULT_CHARS = 65_536
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what the Messages API takes as a name; agents' names keep to it too
@@ -28,6 +32,11 @@ class Tool(Generic[P, R]):
     `timeout` is in seconds, `max_result_chars` in characters, 0 means none of either. `on_crash` says what becomes of
     a call that was running when its worker died: "report" tells the model, "retry" runs it again under the same
     idempotency key. `warnings` says what its author should mend, none of which keeps it from working.
+
+    `approval` says which calls wait for a person's decision, `approvers` whose: "owner", the run's own user, or a
+    role; `expires` is after how many seconds without one the model reads that nobody decided, None for never. With
+    `client` the function is never called: a client of the run answers, within `timeout`. Nor is it with `agent`: the
+    agent of that name answers, in a run of its own.
     """
 
     name: str
@@ -37,6 +46,11 @@ class Tool(Generic[P, R]):
     timeout: float = DEFAULT_TIMEOUT
     max_result_chars: int = DEFAULT_RESULT_CHARS
     on_crash: ToolCrash = "report"
+    approval: Approval = False
+    approvers: str = OWNER
+    expires: float | None = None
+    client: bool = False
+    agent: str | None = None
     warnings: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -48,6 +62,21 @@ class Tool(Generic[P, R]):
             raise ValueError(f"tool {self.name}: max_result_chars is a whole number, 0 for none")
         if self.on_crash not in ("report", "retry"):
             raise ValueError(f'tool {self.name}: on_crash is "report" or "retry", not {self.on_crash!r}')
+        self._check_waiting()
+
+    def _check_waiting(self) -> None:
+        approval: Any = self.approval
+        if not isinstance(approval, bool) and not callable(approval):
+            raise TypeError(f"tool {self.name}: approval is True, False, or a function of the arguments")
+        if callable(approval) and inspect.iscoroutinefunction(approval):
+            raise TypeError(f"tool {self.name}: approval is asked without waiting; it can't be a coroutine function")
+        approvers: Any = self.approvers
+        if not isinstance(approvers, str) or not approvers.strip():
+            raise ValueError(f'tool {self.name}: approvers is "owner" or a role, not {self.approvers!r}')
+        if self.expires is not None and not (_is_number(self.expires) and 0 < self.expires < math.inf):
+            raise ValueError(f"tool {self.name}: expires is in seconds, None for never; not {self.expires!r}")
+        if not isinstance(self.client, bool):
+            raise TypeError(f"tool {self.name}: client is True or False, not {self.client!r}")
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function, as if it were no tool: nothing is checked, nothing is timed."""
@@ -79,6 +108,10 @@ def tool(
     timeout: float = DEFAULT_TIMEOUT,
     max_result_chars: int = DEFAULT_RESULT_CHARS,
     on_crash: ToolCrash = "report",
+    approval: Approval = False,
+    approvers: str = OWNER,
+    expires: float | None = None,
+    client: bool = False,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 
 
@@ -91,6 +124,10 @@ def tool(
     timeout: float = DEFAULT_TIMEOUT,
     max_result_chars: int = DEFAULT_RESULT_CHARS,
     on_crash: ToolCrash = "report",
+    approval: Approval = False,
+    approvers: str = OWNER,
+    expires: float | None = None,
+    client: bool = False,
 ) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
     """Make a function a tool, as `@tool` or `@tool(timeout=30, …)`.
 
@@ -119,6 +156,10 @@ def tool(
             timeout=timeout,
             max_result_chars=max_result_chars,
             on_crash=on_crash,
+            approval=approval,
+            approvers=approvers,
+            expires=expires,
+            client=client,
             warnings=tuple(_warnings(said, doc, parameters)),
         )
 

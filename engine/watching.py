@@ -11,6 +11,7 @@ from engine.errors import RunNotFound
 from engine.streams.bell import Bell
 from engine.streams.follow import StreamNotFound, follow
 from engine.streams.memory import MemoryStreams
+from models.call import Decider, ToolCall, decidable_of_runs, find_decidable, get_calls
 from models.database import Database
 from models.events import StreamEvent
 from models.ids import Ids
@@ -21,8 +22,6 @@ from models.stream import Stream, StreamRows, get_stream, read_stream, streams_o
 
 PAGE = 100
 """How many rows are read at a time."""
-IDLE_SECONDS = 30.0
-"""How long who watches rows trusts the bell's silence before looking by itself."""
 KEPT = 10_000
 """How many runs a subscription to all runs keeps apart from those that are simply older."""
 
@@ -67,68 +66,81 @@ class Rows(Protocol):
         """The run's streams in the order of their generations."""
         ...
 
+    async def decidable(self, who: Decider, window: Window) -> list[ToolCall]:
+        """The calls of a window that wait for this user's decision, oldest first."""
+        ...
+
+    async def decidable_of_runs(self, who: Decider, run_ids: Sequence[str]) -> list[ToolCall]:
+        """The calls of these runs that wait for this user's decision."""
+        ...
+
+    async def get_calls(self, call_ids: Sequence[str]) -> dict[str, ToolCall]:
+        """Those of the calls that exist, by id."""
+        ...
+
 
 class DatabaseRows:
-    """Rows, from a Database."""
+    """Rows, from a Database; who watches waits for one that is away."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def get_run(self, run_id: str) -> Run | None:
         """The run, or None."""
-        return await self._database.read(get_run, run_id)
+        return await self._database.read_patiently(get_run, run_id)
 
     async def get_runs(self, run_ids: Sequence[str]) -> dict[str, Run]:
         """Those of the runs that exist, by id."""
-        return await self._database.read(get_runs, run_ids)
+        return await self._database.read_patiently(get_runs, run_ids)
 
     async def matching_run_ids(self, query: RunQuery) -> set[str]:
         """The ids of all runs that match."""
-        return await self._database.read(matching_run_ids, query)
+        return await self._database.read_patiently(matching_run_ids, query)
 
     async def newest_run_ids(self, query: RunQuery, count: int) -> list[str]:
         """The ids of the newest runs that match, newest first, at most `count` (1 to MAX_SIZE)."""
-        return (await self._database.read(find_runs, query, Window(size=count))).positions
+        return (await self._database.read_patiently(find_runs, query, Window(size=count))).positions
 
     async def messages_after(self, run_id: str, after_seq: int, limit: int) -> list[Message]:
         """The messages that follow `after_seq`, in order, at most `limit`."""
-        return await self._database.read(messages_after, run_id, after_seq, limit)
+        return await self._database.read_patiently(messages_after, run_id, after_seq, limit)
 
     async def read_stream(self, stream_id: str, after: int) -> StreamRows | None:
         """What the rows tell of the stream above the number `after`; None where there is no such stream."""
-        rows = await self._database.read(read_stream, stream_id, after)
-        if rows.lasting or rows.ended or await self._database.read(get_stream, stream_id) is not None:
+        rows = await self._database.read_patiently(read_stream, stream_id, after)
+        if rows.lasting or rows.ended or await self._database.read_patiently(get_stream, stream_id) is not None:
             return rows
         return None
 
     async def streams_of_run(self, run_id: str) -> list[Stream]:
         """The run's streams in the order of their generations."""
-        return await self._database.read(streams_of_run, run_id)
+        return await self._database.read_patiently(streams_of_run, run_id)
+
+    async def decidable(self, who: Decider, window: Window) -> list[ToolCall]:
+        """The calls of a window that wait for this user's decision, oldest first."""
+        return (await self._database.read_patiently(find_decidable, who, window)).rows
+
+    async def decidable_of_runs(self, who: Decider, run_ids: Sequence[str]) -> list[ToolCall]:
+        """The calls of these runs that wait for this user's decision."""
+        return await self._database.read_patiently(decidable_of_runs, who, run_ids)
+
+    async def get_calls(self, call_ids: Sequence[str]) -> dict[str, ToolCall]:
+        """Those of the calls that exist, by id."""
+        return await self._database.read_patiently(get_calls, call_ids)
 
 
 class Watching:
     """Everything that can be watched. Each of these generators leaves nothing behind when it is closed.
 
-    `ids` are those that new runs get their ids from; `poll_seconds` is how long a stream may be silent before its
-    rows are looked at, `idle_seconds` the same for a run that is watched.
+    Who watches waits for the bell and for the logs alone; what those do not tell is found by the patrol
+    (engine/patrol.py). `ids` are those that new runs get their ids from.
     """
 
-    def __init__(
-        self,
-        rows: Rows,
-        streams: MemoryStreams,
-        bell: Bell,
-        *,
-        ids: Ids,
-        poll_seconds: float,
-        idle_seconds: float = IDLE_SECONDS,
-    ) -> None:
+    def __init__(self, rows: Rows, streams: MemoryStreams, bell: Bell, *, ids: Ids) -> None:
         self._rows = rows
         self._streams = streams
         self._bell = bell
         self._ids = ids
-        self._poll_seconds = poll_seconds
-        self._idle_seconds = idle_seconds
 
     async def run(self, run_id: str) -> AsyncGenerator[Run]:
         """The run's row now, then the newest one at each change. Raises RunNotFound."""
@@ -141,7 +153,7 @@ class Watching:
                 if run.revision != told:
                     told = run.revision
                     yield run
-                await listener.wait(self._idle_seconds)
+                await listener.wait()
 
     async def runs(self, query: RunQuery) -> AsyncGenerator[RunChange]:
         """What changes among the runs that match, from now on: nothing for what is there already."""
@@ -169,11 +181,39 @@ class Watching:
                     after_seq = message.seq
                     yield message
                 if len(page) < PAGE:
-                    await listener.wait(self._idle_seconds)
+                    await listener.wait()
+
+    async def approvals(self, who: Decider) -> AsyncGenerator[ToolCall]:
+        """What waits for this user's decision now, oldest first; then each call that begins to, and what becomes of it.
+
+        A call is given again when it is decided or ceases to wait.
+        """
+        shown: dict[str, set[str]] = {}
+        with self._bell.listen(user_id=None if who.roles else who.user_id) as listener:
+            after: str | None = None
+            while page := await self._rows.decidable(who, Window(size=MAX_SIZE, after=after)):
+                for call in page:
+                    shown.setdefault(call.run_id, set()).add(call.id)
+                    yield call
+                after = page[-1].id
+            while True:
+                rung = sorted(await listener.wait())
+                for start in range(0, len(rung), PAGE):
+                    for call in await self._changed_calls(who, rung[start : start + PAGE], shown):
+                        yield call
+
+    async def _changed_calls(self, who: Decider, run_ids: list[str], shown: dict[str, set[str]]) -> list[ToolCall]:
+        """The calls of these runs that wait and were not shown, and those that were shown and wait no more."""
+        waiting = {call.id: call for call in await self._rows.decidable_of_runs(who, run_ids)}
+        before = {call_id for run_id in run_ids for call_id in shown.pop(run_id, ())}
+        gone = await self._rows.get_calls(sorted(before - waiting.keys())) if before - waiting.keys() else {}
+        for call in waiting.values():
+            shown.setdefault(call.run_id, set()).add(call.id)
+        return [*gone.values(), *(call for call in waiting.values() if call.id not in before)]
 
     def stream(self, stream_id: str, after: int = 0) -> AsyncGenerator[StreamEvent]:
         """One generation's events above the number `after`, until RunResult. Raises StreamNotFound."""
-        return follow(self._streams, self._rows.read_stream, stream_id, after, self._poll_seconds)
+        return follow(self._streams, self._rows.read_stream, stream_id, after)
 
     async def run_stream(
         self, run_id: str, stream_id: str | None = None, after: int = 0
@@ -211,7 +251,7 @@ class Watching:
                 for stream in await self._rows.streams_of_run(run_id):
                     if stream.generation > generation:
                         return stream
-                await listener.wait(self._idle_seconds)
+                await listener.wait()
 
     async def _there(self, query: RunQuery, born_before: str) -> tuple[set[str], str]:
         """The runs that match already, as `_Shown` takes them; those born since `born_before` are news."""

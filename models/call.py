@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,20 +12,32 @@ from sqlalchemy import (
     Column,
     Connection,
     ForeignKey,
+    Index,
     Integer,
     Row,
+    Select,
     String,
     Table,
     UniqueConstraint,
+    and_,
     func,
+    or_,
     select,
+    text,
     tuple_,
 )
 
 from models.enums import ToolCallState
-from models.page import Slice, Window
+from models.page import BadCursor, Slice, Window
 from models.paging import by_column
 from models.tables import Json, metadata
+
+
+def _while(state: str) -> dict[str, Any]:
+    """Let an index hold only the rows in this state."""
+    condition = text(f"state = '{state}'")
+    return {"postgresql_where": condition, "sqlite_where": condition}
+
 
 tool_calls = Table(
     "tool_calls",
@@ -54,8 +66,12 @@ tool_calls = Table(
     Column("reason", String),
     Column("child_run_id", String(64)),
     UniqueConstraint("run_id", "position"),
+    Index("ix_tool_calls_waiting_expires_at", "expires_at", **_while("WAITING")),
+    Index("ix_tool_calls_waiting_approvers", "approvers", "id", **_while("WAITING")),
 )
 
+OWNER = "owner"
+"""The word of `approvers` for the run's own user; engine.tool has the same, and imports no database."""
 CALLS_A_STEP = 10_000  # more than any model makes; keeps positions of one step below those of the next
 OPEN_STATES = frozenset({ToolCallState.READY, ToolCallState.RUNNING, ToolCallState.WAITING})
 
@@ -95,6 +111,23 @@ class ToolCall:
     def is_open(self) -> bool:
         """Whether it has no result yet."""
         return self.state in OPEN_STATES
+
+    @property
+    def is_for_client(self) -> bool:
+        """Whether it waits for a client's answer rather than for a decision."""
+        return self.state is ToolCallState.WAITING and (self.approvers is None or self.decided_at is not None)
+
+    def may_be_decided_by(self, user_id: str, roles: Collection[str]) -> bool:
+        """Whether this user is one who decides it."""
+        return user_id == self.user_id if self.approvers == OWNER else self.approvers in roles
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """One who asks what waits for his decision."""
+
+    user_id: str
+    roles: tuple[str, ...] = ()
 
 
 def call_to_row(call: ToolCall) -> dict[str, Any]:
@@ -138,3 +171,38 @@ def calls_of_steps(c: Connection, steps: Sequence[tuple[str, int]]) -> dict[tupl
 def calls_of_step(c: Connection, run_id: str, step: int) -> list[ToolCall]:
     """The calls of one step, by index."""
     return calls_of_steps(c, [(run_id, step)])[run_id, step]
+
+
+def find_decidable(c: Connection, who: Decider, window: Window) -> Slice[ToolCall]:
+    """The calls of a window that wait for this user's decision, oldest first. Raises BadCursor."""
+    if any(position is not None and not position.startswith("call_") for position in (window.after, window.before)):
+        raise BadCursor(str(window.after or window.before))
+    return by_column(c, _decidable(who, tool_calls), tool_calls.c.id, window, call_from_row)
+
+
+def count_decidable(c: Connection, who: Decider) -> int:
+    """How many calls wait for this user's decision."""
+    return int(c.execute(_decidable(who, func.count(tool_calls.c.id))).scalar_one())
+
+
+def decidable_of_runs(c: Connection, who: Decider, run_ids: Sequence[str]) -> list[ToolCall]:
+    """The calls of these runs that wait for this user's decision."""
+    return [
+        call_from_row(row) for row in c.execute(_decidable(who, tool_calls).where(tool_calls.c.run_id.in_(run_ids)))
+    ]
+
+
+def waiting_calls(c: Connection, run_ids: Sequence[str]) -> dict[str, list[ToolCall]]:
+    """The calls of each of these runs that wait, in the order the model made them."""
+    found: dict[str, list[ToolCall]] = {run_id: [] for run_id in run_ids}
+    waits = select(tool_calls).where(tool_calls.c.run_id.in_(run_ids), tool_calls.c.state == ToolCallState.WAITING)
+    for row in c.execute(waits.order_by(tool_calls.c.position)):
+        found[row.run_id].append(call_from_row(row))
+    return found
+
+
+def _decidable(who: Decider, *columns: Any) -> Select[Any]:
+    own = and_(tool_calls.c.approvers == OWNER, tool_calls.c.user_id == who.user_id)
+    by_role = tool_calls.c.approvers.in_([role for role in who.roles if role != OWNER])
+    undecided = tool_calls.c.state == ToolCallState.WAITING, tool_calls.c.decided_at.is_(None)
+    return select(*columns).where(*undecided, or_(own, by_role))

@@ -107,6 +107,48 @@ class StepRestarted(StreamEvent):
     reason: str
 
 
+@dataclass(slots=True)
+class ModelFellBack(StreamEvent):
+    """From this attempt on another model takes the turn's steps; `reason` says why, in words."""
+
+    from_: str
+    to: str
+    reason: str
+
+
+@dataclass(slots=True)
+class ContextCompacted(StreamEvent):
+    """From this step on the model reads less of the transcript; tokens of a request, as estimated before and after."""
+
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(slots=True)
+class CallsWaiting(StreamEvent):
+    """These calls begin to wait for a person's decision, or for a client's answer."""
+
+    call_ids: list[str]
+
+
+@dataclass(slots=True)
+class SubagentStarted(StreamEvent):
+    """A call has begun a run of another agent."""
+
+    tool_call_id: str
+    run_id: str
+    agent: str
+
+
+@dataclass(slots=True)
+class SubagentFinished(StreamEvent):
+    """The run that a call had begun is over, as far as the call goes; `status` is how it stands."""
+
+    tool_call_id: str
+    run_id: str
+    status: RunStatus
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a run failed, as its owner reads it."""
@@ -143,6 +185,11 @@ KINDS: dict[str, type[StreamEvent]] = {
         InputApplied,
         StepFinished,
         StepRestarted,
+        ModelFellBack,
+        ContextCompacted,
+        CallsWaiting,
+        SubagentStarted,
+        SubagentFinished,
         RunResult,
     )
 }

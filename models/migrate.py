@@ -10,10 +10,14 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, MetaData, text
 
+import models.agent
+import models.attachment
 import models.call
 import models.key
 import models.message
 import models.model_call
+import models.purse
+import models.resource
 import models.run
 import models.stream  # noqa: F401 - importing the nouns fills the metadata
 from models.tables import metadata

@@ -27,10 +27,9 @@ from sqlalchemy import (
 
 from models.page import Slice, Window
 from models.paging import by_column
-from models.tables import metadata
+from models.spending import PICO, Bounds
+from models.tables import Json, metadata
 from models.usage import Usage
-
-PICO = Decimal("1e-12")
 
 model_calls = Table(
     "model_calls",
@@ -40,6 +39,7 @@ model_calls = Table(
     Column("user_id", String(255), nullable=False),
     Column("stream_id", String(64), nullable=False),
     Column("tool_call_id", String(64)),  # a call that a tool made, by ctx.llm
+    Column("summed_to", Integer),  # a call that sums the transcript up, to the message of this seq
     Column("step", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("model", String(255), nullable=False),
@@ -52,6 +52,12 @@ model_calls = Table(
     Column("started_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
     Column("request_id", String(255)),
+    # what it may take at most, as it was reserved before the call
+    Column("estimated_tokens", BigInteger),  # of input
+    Column("estimated_cost_pico", BigInteger),
+    Column("max_tokens", Integer),
+    Column("reserved_cost_pico", BigInteger),
+    Column("purses", Json),
     Index("ix_model_calls_run_id_id", "run_id", "id"),
     Index("ix_model_calls_user_id_started_at", "user_id", "started_at"),
     Index("ix_model_calls_stream_id", "stream_id"),
@@ -60,7 +66,11 @@ model_calls = Table(
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One call of the model; `finished_at` is None while it is under way."""
+    """One call of the model; `finished_at` is None while it is under way.
+
+    `estimated_tokens` are those of its input, `max_tokens` the longest answer that it may have: the two are what it has
+    reserved of tokens, `reserved_cost_pico` what of money, in each of `purses`.
+    """
 
     id: str
     run_id: str
@@ -75,6 +85,18 @@ class ModelCall:
     finished_at: int | None = None
     request_id: str | None = None
     tool_call_id: str | None = None
+    estimated_tokens: int | None = None
+    estimated_cost_pico: int | None = None
+    max_tokens: int | None = None
+    reserved_cost_pico: int | None = None
+    purses: list[str] | None = None
+    summed_to: int | None = None
+
+    @property
+    def estimate(self) -> Usage:
+        """What a call counts of which nothing was reported: its input, as it was estimated."""
+        cost = self.estimated_cost_pico
+        return Usage(self.estimated_tokens or 0, cost=None if cost is None else decimal_of(cost))
 
 
 def usage_columns(usage: Usage) -> dict[str, Any]:
@@ -118,6 +140,17 @@ def count_model_calls(c: Connection, run_id: str) -> int:
     return c.execute(select(func.count()).where(model_calls.c.run_id == run_id)).scalar_one()
 
 
+IS_STEP = and_(model_calls.c.tool_call_id.is_(None), model_calls.c.summed_to.is_(None))
+"""Whether a call is an attempt at a step: neither a tool's own, nor one that sums the transcript up."""
+
+
+def model_of_step(c: Connection, stream_id: str, step: int) -> str | None:
+    """The model that the newest attempt at a step under way has asked, by the name that it was asked by."""
+    columns = model_calls.c
+    own = select(columns.model).where(columns.stream_id == stream_id, columns.step == step, IS_STEP)
+    return c.execute(own.order_by(columns.attempt.desc()).limit(1)).scalar()
+
+
 def usage_of_runs(c: Connection, run_ids: Sequence[str]) -> dict[str, Usage]:
     """What each run has used, all generations together."""
     query = _sums(model_calls.c.run_id).where(model_calls.c.run_id.in_(run_ids)).group_by(model_calls.c.run_id)
@@ -128,6 +161,29 @@ def usage_of_runs(c: Connection, run_ids: Sequence[str]) -> dict[str, Usage]:
 def usage_of_stream(c: Connection, stream_id: str) -> Usage:
     """What one generation has used."""
     return _sum_of(c.execute(_sums().where(model_calls.c.stream_id == stream_id)).one())
+
+
+def open_calls_of_streams(c: Connection, stream_ids: Sequence[str]) -> list[ModelCall]:
+    """The calls under way of some generations."""
+    columns = model_calls.c
+    query = select(model_calls).where(columns.stream_id.in_(stream_ids), columns.finished_at.is_(None))
+    return [model_call_from_row(row) for row in c.execute(query)] if stream_ids else []
+
+
+def spent_since(c: Connection, user_id: str | None, since: int) -> Bounds:
+    """What a user's runs, or everybody's, have spent since a moment, with what their calls under way have reserved."""
+    columns = model_calls.c
+    is_open = columns.finished_at.is_(None)
+    used = columns.input_tokens + columns.output_tokens + columns.cache_write_tokens
+    reserved = func.coalesce(columns.estimated_tokens, 0) + func.coalesce(columns.max_tokens, 0)
+    query = select(
+        func.sum(case((is_open, columns.reserved_cost_pico), else_=columns.cost_pico)),
+        func.sum(case((is_open, reserved), else_=used)),
+    ).where(columns.started_at >= since)
+    if user_id is not None:
+        query = query.where(columns.user_id == user_id)
+    cost, tokens = c.execute(query).one()
+    return Bounds(int(cost or 0), int(tokens or 0))
 
 
 def usage_since(c: Connection, user_id: str, since: int) -> Usage:
@@ -158,5 +214,10 @@ def _usage(values: Any, cost_pico: int | None) -> Usage:
         int(values["output_tokens"]),
         int(values["cache_read_tokens"]),
         int(values["cache_write_tokens"]),
-        None if cost_pico is None else (cost_pico * PICO).normalize() + 0,
+        None if cost_pico is None else decimal_of(cost_pico),
     )
+
+
+def decimal_of(pico: int) -> Decimal:
+    """An amount in USD, in its shortest form and without an exponent."""
+    return (pico * PICO).normalize() + 0

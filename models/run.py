@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +20,10 @@ from sqlalchemy import (
     Table,
     func,
     select,
+    tuple_,
 )
 
+from models.content import input_blocks
 from models.enums import ErrorCode, FinishReason, RunStatus, SteerMode
 from models.events import Failure
 from models.json_codec import dump_json
@@ -35,6 +37,8 @@ agent_runs = Table(
     Column("id", String(64), primary_key=True),
     Column("user_id", String(255), nullable=False),
     Column("agent", String(255), nullable=False),
+    Column("agent_id", String(64)),
+    Column("kind", String(64)),
     Column("title", String(512)),
     Column("status", String(16), nullable=False),
     Column("finish", String(32)),
@@ -45,6 +49,7 @@ agent_runs = Table(
     Column("context", Json, nullable=False),
     Column("roles", Json, nullable=False),
     Column("parent_id", String(64), ForeignKey("agent_runs.id")),
+    Column("parent_call", String(128)),
     Column("forked_from", String(64)),
     # the mailbox
     Column("pending", Json, nullable=False),
@@ -61,10 +66,14 @@ agent_runs = Table(
     Column("generation", Integer, nullable=False),
     Column("stream_id", String(64)),
     Column("turn_steps", Integer, nullable=False),
+    Column("corrections", Integer, nullable=False, server_default="0"),
     Column("turn_started_at", BigInteger),
+    Column("turn_spent_ms", BigInteger, nullable=False, server_default="0"),
     Column("step", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("step_fence", Integer, nullable=False),
+    Column("step_max_tokens", Integer),
+    Column("purses", Json),
     # the transcript's head
     Column("seq", Integer, nullable=False),
     Column("steps", Integer, nullable=False),
@@ -75,6 +84,9 @@ agent_runs = Table(
     Index("ix_agent_runs_user_id_id", "user_id", "id"),
     Index("ix_agent_runs_status_lease_until", "status", "lease_until"),
     Index("ix_agent_runs_parent_id_id", "parent_id", "id"),
+    Index("ix_agent_runs_parent_call", "parent_call", unique=True),
+    Index("ix_agent_runs_updated_at_id", "updated_at", "id"),
+    Index("ix_agent_runs_agent_id_id", "agent_id", "id"),
 )
 
 
@@ -82,7 +94,8 @@ agent_runs = Table(
 class PendingInput:
     """An input that waits to be folded into the transcript.
 
-    `ordinal` rises within the run and is never used twice; `announced` tells whether InputQueued was written.
+    `ordinal` rises within the run and is never used twice; `announced` tells whether InputQueued was written;
+    `attached` are blocks that refer to its attachments.
     """
 
     id: str
@@ -91,10 +104,16 @@ class PendingInput:
     created_at: int
     ordinal: int
     announced: bool = False
+    attached: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        """What the transcript will have of it."""
+        return input_blocks(self.text, self.attached)
 
     def to_json(self) -> dict[str, Any]:
         """As it is kept on the run's row."""
-        return {
+        values = {
             "id": self.id,
             "text": self.text,
             "mode": self.mode,
@@ -102,11 +121,18 @@ class PendingInput:
             "ordinal": self.ordinal,
             "announced": self.announced,
         }
+        return values | ({"attached": list(self.attached)} if self.attached else {})
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> PendingInput:
         """Back from `to_json`."""
-        return cls(**{**value, "mode": SteerMode(value["mode"])})
+        attached = tuple(value.get("attached", ()))
+        return cls(**{**value, "mode": SteerMode(value["mode"]), "attached": attached})
+
+
+def interrupting(inputs: Iterable[PendingInput]) -> tuple[str, ...]:
+    """The ids of those that ask for the response in flight to be cut."""
+    return tuple(item.id for item in inputs if item.mode is SteerMode.INTERRUPT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +140,14 @@ class Run:
     """A run as its row has it. Times are milliseconds since the epoch, UTC; leases by the database's clock.
 
     `revision` rises at each change that a client can see. `step` and `attempt` are the step begun last, `step_fence`
-    the fence under which that was; the step is under way while `step == steps + 1`. `roles` are those the owner had
-    when the turn began, `context` trusted values that only server code sets; tools see both.
+    the fence under which that was; the step is under way while `step == steps + 1`. `step_max_tokens` is how long its
+    answer may be, None where nobody has said. `corrections` is how often the turn's answer was sent back to the model,
+    because it did not fit the agent's output type. `turn_spent_ms` is how long the turn's earlier generations took;
+    what it waited between them does not count. `purses` are those (models/purse.py) that the turn draws from, the
+    narrowest last; None without a budget. `parent_call` names the call of the run `parent_id` that began this one as
+    a sub-agent's, so that it begins no second (see `child_key`). `roles` are those the owner had when the turn began,
+    `context` trusted values that only server code sets; tools see both. `agent` is the name of a code-defined agent, or
+    the word of the stored agent `agent_id` when the run was opened, whose kind is then `kind`.
     """
 
     id: str
@@ -132,6 +164,7 @@ class Run:
     context: dict[str, Any] = field(default_factory=dict)
     roles: list[str] = field(default_factory=list)
     parent_id: str | None = None
+    parent_call: str | None = None
     forked_from: str | None = None
     pending: tuple[PendingInput, ...] = ()
     next_ordinal: int = 1
@@ -145,19 +178,30 @@ class Run:
     generation: int = 0
     stream_id: str | None = None
     turn_steps: int = 0
+    corrections: int = 0
     turn_started_at: int | None = None
+    turn_spent_ms: int = 0
     step: int = 0
     attempt: int = 1
     step_fence: int = 0
+    step_max_tokens: int | None = None
+    purses: list[str] | None = None
     seq: int = 0
     steps: int = 0
     started_at: int | None = None
     revision: int = 1
+    agent_id: str | None = None
+    kind: str | None = None
+
+    @property
+    def code(self) -> str:
+        """The name of the code that runs it: the stored agent's kind, or the agent itself."""
+        return self.kind or self.agent
 
     @property
     def interrupting(self) -> tuple[str, ...]:
         """The ids of the inputs that ask for the response in flight to be cut."""
-        return tuple(item.id for item in self.pending if item.mode is SteerMode.INTERRUPT)
+        return interrupting(self.pending)
 
 
 _PLAIN = tuple(name for name in Run.__slots__ if name not in ("error", "pending", "status", "finish"))
@@ -208,6 +252,40 @@ def get_runs(c: Connection, run_ids: Sequence[str]) -> dict[str, Run]:
 
 
 @dataclass(frozen=True, slots=True)
+class Sign:
+    """As much of a run's row as shows whether it has changed."""
+
+    id: str
+    user_id: str
+    revision: int
+    updated_at: int
+
+
+def signs_of(c: Connection, run_ids: Sequence[str]) -> list[Sign]:
+    """The signs of these runs, as far as they exist."""
+    return _signs(c, select(*_SIGN).where(agent_runs.c.id.in_(list(run_ids))))
+
+
+def changed_signs(c: Connection, since: tuple[int, str], user_ids: Sequence[str] | None, limit: int) -> list[Sign]:
+    """The signs of the runs of these users, or everybody's, that were changed last after `since`: a time and an id.
+
+    At most `limit`, in that order.
+    """
+    changed = tuple_(agent_runs.c.updated_at, agent_runs.c.id)
+    found = select(*_SIGN).where(changed > tuple_(*since))
+    if user_ids is not None:
+        found = found.where(agent_runs.c.user_id.in_(list(user_ids)))
+    return _signs(c, found.order_by(agent_runs.c.updated_at, agent_runs.c.id).limit(limit))
+
+
+_SIGN = (agent_runs.c.id, agent_runs.c.user_id, agent_runs.c.revision, agent_runs.c.updated_at)
+
+
+def _signs(c: Connection, found: Select[Any]) -> list[Sign]:
+    return [Sign(*row) for row in c.execute(found)]
+
+
+@dataclass(frozen=True, slots=True)
 class RunQuery:
     """Which runs; None means any. `search` looks into the title without regard to case.
 
@@ -220,6 +298,7 @@ class RunQuery:
     parent_id: str | None = None
     search: str | None = None
     metadata: dict[str, Any] | None = None
+    agent_id: str | None = None
 
     def matches(self, run: Run) -> bool:
         """Whether the run is among those asked for: the same rule as the SQL of `find_runs`."""
@@ -227,6 +306,7 @@ class RunQuery:
             self.user_id in (None, run.user_id)
             and (self.status is None or run.status in self.status)
             and self.agent in (None, run.agent)
+            and self.agent_id in (None, run.agent_id)
             and self.parent_id in (None, run.parent_id)
             and (self.search is None or self.search.lower() in (run.title or "").lower())
             and all(_alike(run.metadata, key, value) for key, value in (self.metadata or {}).items())
@@ -246,6 +326,8 @@ def _query(query: RunQuery, *columns: Any) -> Select[Any]:
         found = found.where(agent_runs.c.status.in_(query.status))
     if query.agent is not None:
         found = found.where(agent_runs.c.agent == query.agent)
+    if query.agent_id is not None:
+        found = found.where(agent_runs.c.agent_id == query.agent_id)
     if query.parent_id is not None:
         found = found.where(agent_runs.c.parent_id == query.parent_id)
     return found

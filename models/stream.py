@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,23 +17,15 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    func,
     select,
 )
 
 from models.call import get_calls
-from models.enums import ErrorCode, FinishReason, RunStatus
-from models.events import (
-    KINDS,
-    Failure,
-    RunResult,
-    StepFinished,
-    StreamEvent,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from models.event_body import ENVELOPE, body_of, event_of
+from models.events import RunResult, StepFinished, StreamEvent, ToolCallFinished, ToolCallStarted
 from models.message import agent_messages
 from models.tables import Json, metadata
-from models.usage import Usage
 
 streams = Table(
     "streams",
@@ -120,39 +112,44 @@ def read_stream(c: Connection, stream_id: str, after: int) -> StreamRows:
     return StreamRows(lasting, answers, stream.ended)
 
 
+def result_of(c: Connection, stream_id: str) -> RunResult | None:
+    """The end of a generation; None while it is under way."""
+    found = select(stream_events).where(
+        stream_events.c.stream_id == stream_id, stream_events.c.kind == RunResult.__name__
+    )
+    row = c.execute(found.order_by(stream_events.c.seq.desc()).limit(1)).first()
+    event = event_from_row(row) if row else None
+    return event if isinstance(event, RunResult) else None
+
+
+def stream_heads(c: Connection, stream_ids: Sequence[str]) -> dict[str, tuple[int, bool]]:
+    """The highest number among each stream's lasting events (0 without any), and whether the stream has ended."""
+    last = (
+        select(func.coalesce(func.max(stream_events.c.seq), 0))
+        .where(stream_events.c.stream_id == streams.c.id)
+        .scalar_subquery()
+    )
+    found = select(streams.c.id, last.label("last"), streams.c.ended).where(streams.c.id.in_(list(stream_ids)))
+    return {row.id: (row.last, row.ended) for row in c.execute(found)}
+
+
 def event_to_row(event: StreamEvent) -> dict[str, Any]:
     """The row's columns. What a tool call's row tells (name, input, result) is not stored twice."""
-    body = {
-        field.name: getattr(event, field.name)
-        for field in dataclasses.fields(event)
-        if field.name not in _ENVELOPE and not (isinstance(event, _OF_CALLS) and field.name != "tool_call_id")
-    }
-    for name, value in body.items():
-        if isinstance(value, Usage):
-            body[name] = value.to_json()
-        elif isinstance(value, Failure):
-            body[name] = {"code": value.code, "message": value.message}
-    envelope = {name: getattr(event, name) for name in _ENVELOPE}
+    body = {"tool_call_id": event.tool_call_id} if isinstance(event, _OF_CALLS) else body_of(event)
+    envelope = {name: getattr(event, name) for name in ENVELOPE}
     return {**envelope, "kind": type(event).__name__, "body": body}
 
 
 def event_from_row(row: Row[Any]) -> StreamEvent:
     """An event from its row; those of tool calls still lack what the call's row tells."""
-    kind, body = KINDS[row.kind], dict(row.body)
-    if issubclass(kind, ToolCallStarted):
+    body = dict(row.body)
+    if row.kind == ToolCallStarted.__name__:
         body |= {"name": "", "input": None}
-    elif issubclass(kind, ToolCallFinished):
+    elif row.kind == ToolCallFinished.__name__:
         body |= {"name": "", "input": None, "result": None, "is_error": False}
-    if "usage" in body:
-        body["usage"] = Usage.from_json(body["usage"])
-    if issubclass(kind, RunResult):
-        error = body["error"]
-        body["status"], body["finish"] = RunStatus(body["status"]), FinishReason(body["finish"])
-        body["error"] = Failure(ErrorCode(error["code"]), error["message"]) if error else None
-    return kind(**{name: getattr(row, name) for name in _ENVELOPE}, **body)
+    return event_of(row.kind, body, **{name: getattr(row, name) for name in ENVELOPE})
 
 
-_ENVELOPE = ("stream_id", "seq", "step", "attempt", "at")
 _OF_CALLS = (ToolCallStarted, ToolCallFinished)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, MetaData
+from sqlalchemy import JSON, BigInteger, MetaData, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import GenericFunction
 
@@ -34,3 +34,7 @@ class database_now(GenericFunction[int]):  # noqa: N801 - the name of an SQL fun
 @compiles(database_now)
 def _compile_now(_element: database_now, _compiler: Any, **_options: Any) -> str:
     return "steersman_now()"
+
+
+NOW = select(database_now()).scalar_subquery()
+"""The same clock, read once in a statement: an index can be searched with it."""

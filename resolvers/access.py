@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
 from engine.user import User
+from models.agent import StoredAgent
+from models.call import ToolCall
 from models.ids import prefix_of
 from models.run import Run
 from models.stream import Stream, get_stream
@@ -38,6 +40,20 @@ def visible_runs(user: User | None, runs: Mapping[str, Run]) -> dict[str, Run]:
 def visible_parts(user: User | None, parts: Mapping[str, Part], runs: Mapping[str, Run]) -> dict[str, Part]:
     """Those of the records whose run, among `runs`, the user may see."""
     return {part_id: part for part_id, part in parts.items() if may_see(user, runs.get(part.run_id))}
+
+
+def visible_calls(user: User | None, calls: Mapping[str, ToolCall], runs: Mapping[str, Run]) -> dict[str, ToolCall]:
+    """Those of the calls that the user may see: of his own runs, and whatever he decides, or might have decided."""
+    found = visible_parts(user, calls, runs)
+    for call_id, call in calls.items():
+        if user is not None and call.approvers is not None and call.may_be_decided_by(user.id, user.roles):
+            found[call_id] = call
+    return found
+
+
+def own_agent(user: User | None, agent: StoredAgent | None) -> StoredAgent | None:
+    """The agent, where it is there and the user's own."""
+    return agent if user is not None and agent is not None and agent.user_id == user.id else None
 
 
 async def require_run(context: RequestContext, run_id: str) -> Run:

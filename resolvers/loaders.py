@@ -13,14 +13,18 @@ from typing import Any, TypeVar
 from strawberry.dataloader import DataLoader
 
 from engine.user import User
+from models.agent import StoredAgent, get_agents
 from models.call import ToolCall, get_calls
+from models.child import pending_calls
 from models.database import Database
 from models.ids import prefix_of
 from models.message import Message, get_messages
 from models.model_call import ModelCall, get_model_calls, usage_of_runs
+from models.purse import Purse, get_purses
+from models.resource import Resource, resources_of_user
 from models.run import Run, get_runs
 from models.usage import Usage
-from resolvers.access import Part, visible_parts, visible_runs
+from resolvers.access import Part, own_agent, visible_calls, visible_parts, visible_runs
 from resolvers.batching import loaded
 from resolvers.call_ids import CallIds
 
@@ -44,9 +48,13 @@ class BatchedLoaders:
         self._user = user
         self._runs: DataLoader[str, Run | None] = self._loader(self._read_runs)
         self._messages: DataLoader[str, Message | None] = self._loader(self._parts_reader(get_messages))
-        self._tool_calls: DataLoader[str, ToolCall | None] = self._loader(self._parts_reader(get_calls))
+        self._tool_calls: DataLoader[str, ToolCall | None] = self._loader(self._read_calls)
         self._model_calls: DataLoader[str, ModelCall | None] = self._loader(self._parts_reader(get_model_calls))
+        self._pending_calls: DataLoader[str, list[ToolCall] | None] = self._loader(pending_calls)
         self._usage: DataLoader[str, Usage | None] = self._loader(usage_of_runs)
+        self._purses: DataLoader[str, Purse | None] = self._loader(get_purses)
+        self._agents: DataLoader[str, StoredAgent | None] = self._loader(self._read_agents)
+        self._resources: DataLoader[str, Resource | None] = self._loader(self._read_resources)
         self._call_ids = CallIds(database)
         self._reads: DataLoader[_Read, Any] = DataLoader(self._read_all, cache=False)
 
@@ -59,17 +67,33 @@ class BatchedLoaders:
         return await loaded(self._messages, message_id) if prefix_of(message_id) == "msg" else None
 
     async def tool_call(self, call_id: str) -> ToolCall | None:
-        """A tool call of one of the viewer's runs."""
+        """A tool call of one of the viewer's runs, or one that the viewer may decide."""
         return await loaded(self._tool_calls, call_id) if prefix_of(call_id) == "call" else None
+
+    async def pending_calls(self, run_id: str) -> Sequence[ToolCall]:
+        """The calls that wait for a decision or for a client, in a run and below it."""
+        return await loaded(self._pending_calls, run_id) or ()
 
     async def model_call(self, call_id: str) -> ModelCall | None:
         """A model call of one of the viewer's runs."""
         return await loaded(self._model_calls, call_id) if prefix_of(call_id) == "mdl" else None
 
+    async def agent(self, agent_id: str) -> StoredAgent | None:
+        """The viewer's agent with this id."""
+        return await loaded(self._agents, agent_id) if prefix_of(agent_id) == "agt" else None
+
+    async def resource(self, resource_id: str) -> Resource | None:
+        """A resource of one of the viewer's agents."""
+        return await loaded(self._resources, resource_id) if prefix_of(resource_id) == "res" else None
+
     async def usage(self, run_id: str) -> Usage:
         """What all model calls of a run used; nothing, at no cost, where there were none."""
         usage = await loaded(self._usage, run_id)
         return Usage() if usage is None else usage
+
+    async def purse(self, purse_id: str) -> Purse | None:
+        """A purse that one of the viewer's runs names."""
+        return await loaded(self._purses, purse_id)
 
     async def call_ids(self, run_id: str, step: int) -> Mapping[int, str]:
         """The ids of one step's tool calls by index."""
@@ -91,6 +115,17 @@ class BatchedLoaders:
 
     def _read_runs(self, connection: Any, ids: Sequence[str]) -> dict[str, Run]:
         return visible_runs(self._user, get_runs(connection, ids))
+
+    def _read_agents(self, connection: Any, ids: Sequence[str]) -> dict[str, StoredAgent]:
+        found = get_agents(connection, ids)
+        return {agent_id: agent for agent_id, agent in found.items() if own_agent(self._user, agent) is not None}
+
+    def _read_resources(self, connection: Any, ids: Sequence[str]) -> dict[str, Resource]:
+        return {} if self._user is None else resources_of_user(connection, self._user.id, ids)
+
+    def _read_calls(self, connection: Any, ids: Sequence[str]) -> dict[str, ToolCall]:
+        calls = get_calls(connection, ids)
+        return visible_calls(self._user, calls, get_runs(connection, sorted({call.run_id for call in calls.values()})))
 
     def _parts_reader(
         self, get: Callable[[Any, Sequence[str]], dict[str, Part]]

@@ -7,16 +7,18 @@ from typing import Annotated, TypeAlias
 
 import strawberry
 
+from models.agent import StoredAgent
 from models.call import ToolCall
 from models.ids import prefix_of
 from models.message import Message
 from models.model_call import ModelCall
 from models.page import MAX_SIZE
+from models.resource import Resource
 from models.run import Run
 from schema.context import Info, RequestContext
 from schema.errors import BadUserInput
 
-Record: TypeAlias = Run | Message | ToolCall | ModelCall
+Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource
 
 
 async def get_node(
@@ -48,4 +50,8 @@ async def _load(context: RequestContext, node_id: str) -> Record | None:
             return await loaders.tool_call(node_id)
         case "mdl":
             return await loaders.model_call(node_id)
+        case "agt":
+            return await loaders.agent(node_id)
+        case "res":
+            return await loaders.resource(node_id)
     return None

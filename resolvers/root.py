@@ -11,16 +11,39 @@ from strawberry.schema.config import StrawberryConfig
 
 from engine.user import User
 from models.clock import Clock, system_clock
+from resolvers.agents import (
+    create_agent,
+    delete_agent,
+    delete_resource,
+    get_agent,
+    list_agent_kinds,
+    list_agents,
+    list_tool_types,
+    set_resource,
+    update_agent,
+)
+from resolvers.approvals import complete_tool_call, decide_tool_calls, list_approvals, watch_approvals
 from resolvers.loaders import BatchedLoaders
 from resolvers.node import get_node, get_nodes
 from resolvers.runs import fork_run, get_run, list_runs, retry_run, start_run
 from resolvers.steering import cancel_run, steer_run, withdraw_input
 from resolvers.streams import watch_messages, watch_run, watch_run_stream, watch_runs, watch_stream
 from resolvers.viewer import get_viewer, list_models
+from schema.agent import Agent
+from schema.agent_kind import AgentKind, ToolType
+from schema.approvals import CompleteToolCallPayload, DecideToolCallsPayload
+from schema.call import ToolCall
 from schema.connections import Connection
 from schema.context import Info, RequestContext
 from schema.errors import AgentRequiresUser
 from schema.events import EVENT_TYPES, StreamEvent
+from schema.keeping import (
+    CreateAgentPayload,
+    DeleteAgentPayload,
+    DeleteResourcePayload,
+    SetResourcePayload,
+    UpdateAgentPayload,
+)
 from schema.message import AgentMessage
 from schema.node import Node
 from schema.operations import (
@@ -65,6 +88,29 @@ class Query:
     )
     runs = strawberry.field(
         resolver=list_runs, graphql_type=Connection[AgentRun], description="The viewer's runs, newest first."
+    )
+    approvals = strawberry.field(
+        resolver=list_approvals,
+        graphql_type=Connection[ToolCall],
+        description="The tool calls that wait for the viewer's decision, whoever's run they belong to, oldest first.",
+    )
+    agent_kinds = strawberry.field(
+        resolver=list_agent_kinds,
+        graphql_type=list[AgentKind],
+        description="The kinds that agents can be created of.",
+    )
+    agent = strawberry.field(
+        resolver=get_agent,
+        graphql_type=Agent | None,
+        description="One of the viewer's agents, by id or by handle; null where there is no such agent.",
+    )
+    agents = strawberry.field(
+        resolver=list_agents, graphql_type=Connection[Agent], description="The viewer's agents, newest first."
+    )
+    tool_types = strawberry.field(
+        resolver=list_tool_types,
+        graphql_type=list[ToolType],
+        description="What tools of agents can be made of; see `setResource`.",
     )
     models = strawberry.field(
         resolver=list_models,
@@ -111,6 +157,19 @@ class Mutation:
             "Input sent before is kept unanswered; input sent after begins the next turn."
         ),
     )
+    decide_tool_calls = strawberry.field(
+        resolver=decide_tool_calls,
+        graphql_type=DecideToolCallsPayload,
+        description=(
+            "Approve or deny tool calls that wait for a person: any of them at a time, each once. With the last one "
+            "the run goes on."
+        ),
+    )
+    complete_tool_call = strawberry.field(
+        resolver=complete_tool_call,
+        graphql_type=CompleteToolCallPayload,
+        description="Answer a tool call that waits for a client. With the last one that waits the run goes on.",
+    )
     retry_run = strawberry.field(
         resolver=retry_run,
         graphql_type=RetryRunPayload,
@@ -120,6 +179,31 @@ class Mutation:
         resolver=fork_run,
         graphql_type=ForkRunPayload,
         description="Begin a new run with a copy of another's transcript up to a message. Tools are not run again.",
+    )
+    create_agent = strawberry.field(
+        resolver=create_agent,
+        graphql_type=CreateAgentPayload,
+        description="Store an agent of a kind, which startRun runs by its id or handle.",
+    )
+    update_agent = strawberry.field(
+        resolver=update_agent,
+        graphql_type=UpdateAgentPayload,
+        description="Change an agent. What runs of it generate from then on follows the change.",
+    )
+    delete_agent = strawberry.field(
+        resolver=delete_agent,
+        graphql_type=DeleteAgentPayload,
+        description="Remove an agent with its resources. Its runs stay, and can't be gone on with.",
+    )
+    set_resource = strawberry.field(
+        resolver=set_resource,
+        graphql_type=SetResourcePayload,
+        description="Give an agent a tool or a document, in the place of the one with the same kind and key.",
+    )
+    delete_resource = strawberry.field(
+        resolver=delete_resource,
+        graphql_type=DeleteResourcePayload,
+        description="Take a tool or a document from an agent.",
     )
 
 
@@ -146,6 +230,14 @@ class Subscription:
         resolver=watch_messages,
         graphql_type=AgentMessage,
         description="Each message of a run once and in order: those that are stored first, then each as it is stored.",
+    )
+    approvals = strawberry.subscription(
+        resolver=watch_approvals,
+        graphql_type=ToolCall,
+        description=(
+            "The tool calls that wait for the viewer's decision now, oldest first; then each that begins to wait, and "
+            "each again when it is decided or ceases to wait."
+        ),
     )
     stream = strawberry.subscription(
         resolver=watch_stream,

@@ -10,6 +10,7 @@ from engine.errors import Refused
 from engine.user import User
 from models.run import Run, RunQuery, count_runs, find_runs
 from models.text import clean
+from resolvers.attachments import attachments_of
 from schema.connections import After, Before, First, Last, Page, Paging, page
 from schema.context import Info
 from schema.errors import BadUserInput, user_errors
@@ -23,6 +24,7 @@ from schema.operations import (
     StartRunPayload,
 )
 from schema.run import RunFilter, as_agent_run
+from schema.usage import budget_of
 
 UNSET: Any = strawberry.UNSET
 
@@ -87,6 +89,8 @@ async def start_run(info: Info, input: Start) -> StartRunPayload:  # noqa: A002 
             title=given(input.title),
             metadata=given(input.metadata),
             key=given(input.key),
+            attachments=attachments_of(input.attachments),
+            budget=budget_of(input.budget),
         )
     except Refused as refused:
         return StartRunPayload(run=None, queued=False, input_id=None, errors=user_errors(refused))
@@ -102,7 +106,9 @@ async def retry_run(info: Info, input: Retry) -> RetryRunPayload:  # noqa: A002 
     """Go on with a FAILED or CANCELLED run."""
     context = info.context
     try:
-        retried = await context.engine.runs.retry(context.viewer, run_id=input.run_id, key=given(input.key))
+        retried = await context.engine.runs.retry(
+            context.viewer, run_id=input.run_id, key=given(input.key), budget=budget_of(input.budget)
+        )
     except Refused as refused:
         return RetryRunPayload(run=None, errors=user_errors(refused))
     return RetryRunPayload(run=as_agent_run(retried), errors=[])

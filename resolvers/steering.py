@@ -7,6 +7,7 @@ from typing import Annotated
 import strawberry
 
 from engine.errors import Refused
+from resolvers.attachments import attachments_of
 from schema.context import Info
 from schema.enums import SteerMode
 from schema.errors import user_errors
@@ -36,6 +37,7 @@ async def steer_run(info: Info, input: Steer) -> SteerRunPayload:  # noqa: A002 
             input=input.input,
             mode=input.mode or SteerMode.QUEUE,
             key=given(input.key),
+            attachments=attachments_of(input.attachments),
         )
     except Refused as refused:
         return SteerRunPayload(run=None, queued=False, input_id=None, errors=user_errors(refused))

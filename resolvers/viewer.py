@@ -17,7 +17,7 @@ def list_models(info: Info) -> list[Model]:
     """The models with a price, those that agents name and those that are allowed, by name."""
     engine = info.context.engine
     names = {model.id for model in engine.prices.models()} | (engine.config.allowed_models or frozenset())
-    names |= {name for agent in engine.agents.values() for name in agent.models}
+    names |= {name for agent in engine.roster.kinds.values() for name in agent.models}
     return [_model(name, engine.prices.get(name), engine.config.allowed_models) for name in sorted(names)]
 
 

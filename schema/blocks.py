@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 import strawberry
 from strawberry.scalars import JSON
 
+from models.attachment import PREFIX
+from models.ids import prefix_of
 from models.message import Message
 
 
@@ -48,21 +50,27 @@ class ToolResultBlock:
     is_error: bool = strawberry.field(description="Whether the model was told that the call failed.")
 
 
+_URL = (
+    "Where it can be read. An attachment's is a path of this server, read with the same sign-in by its owner alone; of "
+    "what is part of the message it is a `data:` URL."
+)
+
+
 @strawberry.type(description="A picture.")
 class ImageBlock:
-    """An image block with a base64 or a URL source."""
+    """An image block that refers to an attachment, or has a base64 or a URL source."""
 
     media_type: str = strawberry.field(description="Its media type, such as image/png.")
-    url: str = strawberry.field(description="Where it can be read; a `data:` URL where it is part of the message.")
+    url: str = strawberry.field(description=_URL)
 
 
 @strawberry.type(description="A document, such as a PDF or plain text.")
 class DocumentBlock:
-    """A document block with a base64, a text or a URL source."""
+    """A document block that refers to an attachment, or has a base64, a text or a URL source."""
 
     media_type: str = strawberry.field(description="Its media type, such as application/pdf.")
     title: str | None = strawberry.field(description="Its title, where it has one.")
-    url: str = strawberry.field(description="Where it can be read; a `data:` URL where it is part of the message.")
+    url: str = strawberry.field(description=_URL)
 
 
 @strawberry.type(description="A block that has no type of its own here, whole.")
@@ -80,6 +88,8 @@ ContentBlock = Annotated[
     strawberry.union("ContentBlock", description="One part of a message's content."),
 ]
 
+FILES = "/files/"
+"""The path below which this server gives attachments to their owners."""
 _WITH_CALLS = ("tool_use", "tool_result")
 
 
@@ -167,10 +177,12 @@ def _document(block: dict[str, Any], call_id: str | None) -> Block | None:
 
 
 def _locate(source: dict[str, Any]) -> tuple[str, str] | None:
-    """Media type and URL of a source; None where it is of a kind that has none (a file id, nested content)."""
+    """Media type and URL of a source; None where it is of a kind that has none (a provider's file, nested content)."""
     if source["type"] == "base64":
         media_type = _string(source["media_type"])
         return media_type, f"data:{media_type};base64,{_string(source['data'])}"
+    if source["type"] == "file" and prefix_of(_string(source["file_id"])) == PREFIX:
+        return _string(source["media_type"]), f"{FILES}{source['file_id']}"
     if source["type"] == "text":
         media_type = _string(source["media_type"])
         data = base64.b64encode(_string(source["data"]).encode("utf-8", "replace")).decode()

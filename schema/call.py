@@ -21,6 +21,10 @@ async def _child_run(root: strawberry.Parent[ToolCallRecord], info: Info) -> Any
     return None if root.child_run_id is None else await info.context.loaders.run(root.child_run_id)
 
 
+def _expires_at(root: strawberry.Parent[ToolCallRecord]) -> Any:
+    return root.expires_at if root.state is ToolCallState.WAITING else None
+
+
 @strawberry.type(
     description="One call of a tool. Its id is ours: the provider's own, which may repeat, stands in `content` alone."
 )
@@ -48,7 +52,7 @@ class ToolCall(Node):
         description='Who may decide the call: "owner", or a role; null where nobody need.'
     )
     expires_at: DateTime | None = strawberry.field(
-        description="Until when it waits; null where it does not wait, or for ever."
+        resolver=_expires_at, description="Until when it waits; null where it does not wait, or for ever."
     )
     decided_by: str | None = strawberry.field(description="The user who decided it; null where nobody has.")
     decided_at: DateTime | None = strawberry.field(description="When it was decided; null where it was not.")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import strawberry
 
 from engine.user import User
+from models.agent import StoredAgent
 from models.call import ToolCall
 from models.clock import Clock, system_clock
 from models.message import Message
 from models.model_call import ModelCall
+from models.purse import Purse
+from models.resource import Resource
 from models.run import Run
 from models.usage import Usage
 
@@ -38,15 +41,31 @@ class Loaders(Protocol):
         ...
 
     async def tool_call(self, call_id: str) -> ToolCall | None:
-        """A tool call of one of the viewer's runs."""
+        """A tool call of one of the viewer's runs, or one that the viewer may decide."""
+        ...
+
+    async def pending_calls(self, run_id: str) -> Sequence[ToolCall]:
+        """The calls of a run that wait for a decision or for a client, in the order the model made them."""
         ...
 
     async def model_call(self, call_id: str) -> ModelCall | None:
         """A model call of one of the viewer's runs."""
         ...
 
+    async def agent(self, agent_id: str) -> StoredAgent | None:
+        """The viewer's agent with this id."""
+        ...
+
+    async def resource(self, resource_id: str) -> Resource | None:
+        """A resource of one of the viewer's agents."""
+        ...
+
     async def usage(self, run_id: str) -> Usage:
         """What all model calls of a run used; nothing, at no cost, where there were none."""
+        ...
+
+    async def purse(self, purse_id: str) -> Purse | None:
+        """A purse that one of the viewer's runs names."""
         ...
 
     async def call_ids(self, run_id: str, step: int) -> Mapping[int, str]:

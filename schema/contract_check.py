@@ -39,23 +39,33 @@ WHOLE = _words("""
     RunStatus FinishReason Role ToolCallState SteerMode ErrorCode ChangeKind
     AgentRun ModelCall RunError PendingInput Usage Budget AgentMessage ToolCall
     ContentBlock TextBlock ReasoningBlock ToolUseBlock ToolResultBlock ImageBlock DocumentBlock OtherBlock
-    RunFilter StartRunPayload SteerRunPayload WithdrawInputInput WithdrawInputPayload CancelRunInput CancelRunPayload
-    RetryRunPayload ForkRunInput ForkRunPayload UserError RunChange
+    AttachmentInput RunFilter StartRunPayload SteerRunInput SteerRunPayload WithdrawInputInput WithdrawInputPayload
+    CancelRunInput CancelRunPayload Decision ToolCallDecisionInput DecideToolCallsInput DecideToolCallsPayload
+    CompleteToolCallInput CompleteToolCallPayload BudgetInput RetryRunInput RetryRunPayload ForkRunInput ForkRunPayload
+    UserError RunChange
     StreamEvent TextDelta ReasoningDelta ToolCallStarted ToolCallProgress ToolCallFinished InputQueued InputApplied
-    StepFinished StepRestarted RunResult Viewer Model
+    StepFinished StepRestarted ModelFellBack ContextCompacted CallsWaiting SubagentStarted SubagentFinished RunResult
+    Viewer Model AgentKind ConfigField ToolType Resource
+    CreateAgentPayload UpdateAgentInput UpdateAgentPayload DeleteAgentInput DeleteAgentPayload
+    SetResourceInput SetResourcePayload DeleteResourceInput DeleteResourcePayload
 """)
 
 # Types of which a part is delivered, and that part.
 PARTLY = {
-    "Query": _words("node nodes viewer run runs models"),
-    "Mutation": _words("startRun steerRun withdrawInput cancelRun retryRun forkRun"),
-    "Subscription": _words("run runs messages stream runStream"),
-    "StartRunInput": _words("agent input runId title metadata key"),
-    "SteerRunInput": _words("runId input mode key"),
-    "RetryRunInput": _words("runId key"),
+    "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes models"),
+    "Mutation": _words("""
+        startRun steerRun withdrawInput cancelRun decideToolCalls completeToolCall retryRun forkRun
+        createAgent updateAgent deleteAgent setResource deleteResource
+    """),
+    "Agent": _words("""
+        id name handle description picture kind temporary config resources runs createdAt updatedAt
+    """),
+    "CreateAgentInput": _words("kind name handle description picture config key"),
+    "Subscription": _words("run runs messages stream runStream approvals"),
+    "StartRunInput": _words("agent input runId title attachments metadata budget key"),
 }
 
-CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall")
+CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource")
 """Types that come in connections, whose form the contract gives in words."""
 
 _PAGE_INFO = """

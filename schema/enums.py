@@ -9,9 +9,16 @@ import strawberry
 
 from models.enums import ErrorCode, FinishReason, Role, RunStatus, SteerMode, ToolCallState
 
-__all__ = ["ChangeKind", "ErrorCode", "FinishReason", "Role", "RunStatus", "SteerMode", "ToolCallState"]
+__all__ = ["ChangeKind", "Decision", "ErrorCode", "FinishReason", "Role", "RunStatus", "SteerMode", "ToolCallState"]
 
 _Enum = TypeVar("_Enum", bound=EnumMeta)
+
+
+class Decision(StrEnum):
+    """What a person says about a call that waits."""
+
+    APPROVE = "APPROVE"
+    DENY = "DENY"
 
 
 class ChangeKind(StrEnum):
@@ -54,7 +61,7 @@ _show(
         "STUCK": "The brakes stopped a loop of calls that repeated themselves. The run has FAILED.",
         "BUDGET": "The run's own budget is spent. The run has FAILED.",
         "BALANCE": "The workspace's balance is spent. The run has FAILED.",
-        "LIMIT": "The user's daily limit is spent. The run has FAILED.",
+        "LIMIT": "The user's daily limit, or the deployment's monthly one, is spent. The run has FAILED.",
         "ERROR": "The provider failed, or the run could not be recovered; `error` says more. The run has FAILED.",
         "APPROVAL": "Tool calls wait for a person's decision. The run is WAITING.",
         "CLIENT_TOOL": "Tool calls wait for a client or a remote to answer them. The run is WAITING.",
@@ -96,6 +103,14 @@ _show(
     },
 )
 _show(
+    Decision,
+    "What a person says about a tool call that waits.",
+    {
+        "APPROVE": "It is run, with other arguments where they are given.",
+        "DENY": "It is not run; the model reads the reason.",
+    },
+)
+_show(
     ChangeKind,
     "What happened to a run in a watched list.",
     {
@@ -109,7 +124,7 @@ _show(
     "The stable code of an expected failure. Messages are for people and may change; codes do not.",
     {
         "RUN_NOT_FOUND": "There is no such run, or it is someone else's.",
-        "AGENT_NOT_FOUND": "There is no agent of this name.",
+        "AGENT_NOT_FOUND": "There is no agent of this name, handle or id, or it is someone else's.",
         "AGENT_MISMATCH": "The run to be continued belongs to another agent.",
         "AGENT_INPUT_REQUIRED": "The input is empty, or the run has nothing to go on with unless it is given an input.",
         "AGENT_INPUT_QUEUE_FULL": "Too much input waits already: at most 32 messages and 32,768 characters.",
@@ -128,9 +143,9 @@ _show(
         "OUTPUT_INVALID": "The model's answer does not fit the agent's output type.",
         "BUDGET_SPENT": "The run's own budget is spent.",
         "BALANCE_SPENT": "The workspace's balance is spent.",
-        "LIMIT_REACHED": "The user's daily limit is spent.",
+        "LIMIT_REACHED": "The user's daily limit, or the deployment's monthly one, is spent.",
         "LOOP_STOPPED": "The brakes stopped a loop of calls that repeated themselves.",
-        "PRICE_UNKNOWN": "A budget in money was set, but the model has no known price.",
+        "PRICE_UNKNOWN": "Money is limited, by a budget, a limit or a balance, and the model has no known price.",
         "CALL_NOT_FOUND": "There is no such tool call in this run.",
         "CALL_ALREADY_DECIDED": "The tool call was decided or answered before.",
         "NOT_ALLOWED_TO_DECIDE": "Only someone with another role may decide this tool call.",

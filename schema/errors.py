@@ -11,6 +11,8 @@ from strawberry.utils.str_converters import to_camel_case
 from engine.errors import Refused
 from schema.enums import ErrorCode
 
+_JSON_ARGUMENTS = ("config", "value")
+
 
 class ApiError(GraphQLError):
     """A top-level error; `code` stands in its extensions, and the class's docstring is its message by default."""
@@ -52,5 +54,11 @@ class UserError:
 
 def user_errors(refused: Refused) -> list[UserError]:
     """The refusal as a payload's `errors`; its `field` is a path within the mutation's input object."""
-    path = None if refused.field is None else ["input", *(to_camel_case(name) for name in refused.field)]
+    path = None if refused.field is None else ["input", *_path(refused.field)]
     return [UserError(code=refused.code, message=refused.message, field=path)]
+
+
+def _path(field: tuple[str, ...]) -> list[str]:
+    """The argument's path in the names of the schema; within a JSON value the names are the caller's own."""
+    names = next((place + 1 for place, name in enumerate(field) if name in _JSON_ARGUMENTS), len(field))
+    return [*(to_camel_case(name) for name in field[:names]), *field[names:]]

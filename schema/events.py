@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import strawberry
 from graphql import GraphQLAbstractType, GraphQLResolveInfo
 from strawberry.scalars import JSON
 
+from models.events import CallsWaiting as CallsWaitingRecord
+from schema.call import ToolCall
+from schema.context import Info
 from schema.enums import FinishReason, RunStatus
 from schema.run import RunError
 from schema.scalars import DateTime
@@ -133,6 +137,73 @@ class StepRestarted(StreamEvent):
     reason: str = strawberry.field(description="Why, in words: the provider failed, or another worker took over.")
 
 
+@strawberry.type(
+    description=(
+        "The step's model has failed, and the next one of the agent's list takes this step and the rest of the turn. "
+        "StepRestarted stands before it."
+    )
+)
+class ModelFellBack(StreamEvent):
+    """Another model goes on."""
+
+    from_: str = strawberry.field(name="from", description="The model that failed.")
+    to: str = strawberry.field(description="The model that is asked from now on.")
+    reason: str = strawberry.field(description="What kind of failure it was, in words.")
+
+
+@strawberry.type(
+    description=(
+        "From this step on the model is sent less: a summary stands for older turns, or long results of tools are "
+        "shortened. The transcript itself stays whole."
+    )
+)
+class ContextCompacted(StreamEvent):
+    """Older turns are summed up."""
+
+    tokens_before: int = strawberry.field(description="Tokens that the request would have had, as estimated.")
+    tokens_after: int = strawberry.field(description="Tokens that it has now, as estimated.")
+
+
+async def _calls(root: strawberry.Parent[CallsWaitingRecord], info: Info) -> Any:
+    calls = await asyncio.gather(*(info.context.loaders.tool_call(call_id) for call_id in root.call_ids))
+    return [call for call in calls if call is not None]
+
+
+@strawberry.type(
+    description=(
+        "Tool calls begin to wait for a person's decision, or for a client's answer, in this run or in runs below it: "
+        "each names its own; RunResult follows. Replayed, it shows them as they are now."
+    )
+)
+class CallsWaiting(StreamEvent):
+    """The generation stops until somebody decides or answers."""
+
+    calls: list[ToolCall] = strawberry.field(resolver=_calls, description="What waits, in the order of the calls.")
+
+
+@strawberry.type(
+    description=(
+        "A tool call has begun a run of another agent, with a stream of its own; ToolCallFinished follows when that "
+        "run is over, in a later generation where it had to wait for a person meanwhile."
+    )
+)
+class SubagentStarted(StreamEvent):
+    """A task is handed on."""
+
+    tool_call_id: strawberry.ID = strawberry.field(description=_CALL)
+    run_id: strawberry.ID = strawberry.field(description="The run that was begun: a child of this one.")
+    agent: str = strawberry.field(description="Its agent.")
+
+
+@strawberry.type(description="The run that a tool call had begun is over, or, where a tool's own code began it, waits.")
+class SubagentFinished(StreamEvent):
+    """A task that was handed on is done."""
+
+    tool_call_id: strawberry.ID = strawberry.field(description=_CALL)
+    run_id: strawberry.ID = strawberry.field(description="The run that was begun: a child of this one.")
+    status: RunStatus = strawberry.field(description="How it stands.")
+
+
 @strawberry.type(description="The end of the generation: the last event of every stream, however it ended.")
 class RunResult(StreamEvent):
     """The last event."""
@@ -161,6 +232,11 @@ EVENT_TYPES: tuple[type, ...] = (
     InputApplied,
     StepFinished,
     StepRestarted,
+    ModelFellBack,
+    ContextCompacted,
+    CallsWaiting,
+    SubagentStarted,
+    SubagentFinished,
     RunResult,
 )
 """The types behind StreamEvent, for the schema's list of further types."""

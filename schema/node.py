@@ -7,12 +7,21 @@ from typing import Any
 import strawberry
 from graphql import GraphQLAbstractType, GraphQLResolveInfo
 
+from models.agent import StoredAgent
 from models.call import ToolCall
 from models.message import Message
 from models.model_call import ModelCall
+from models.resource import Resource
 from models.run import Run
 
-_TYPES = {Run: "AgentRun", Message: "AgentMessage", ToolCall: "ToolCall", ModelCall: "ModelCall"}
+_TYPES = {
+    Run: "AgentRun",
+    Message: "AgentMessage",
+    ToolCall: "ToolCall",
+    ModelCall: "ModelCall",
+    StoredAgent: "Agent",
+    Resource: "Resource",
+}
 
 
 @strawberry.interface(description="Anything with an id of its own: fetch it again with `node(id:)`.")

@@ -19,7 +19,7 @@ from schema.message import AgentMessage
 from schema.model_call import ModelCall
 from schema.node import Node
 from schema.scalars import DateTime
-from schema.usage import Budget, Usage
+from schema.usage import Budget, Usage, allowance
 
 UNSET: Any = strawberry.UNSET
 
@@ -48,16 +48,20 @@ def _pending_input(root: strawberry.Parent[Run]) -> Any:
     return root.pending
 
 
-def _pending_calls() -> Any:
-    return []  # calls wait for nobody until approvals and client tools exist
+async def _pending_calls(root: strawberry.Parent[Run], info: Info) -> Any:
+    is_active = root.status in (RunStatus.RUNNING, RunStatus.WAITING)
+    return await info.context.loaders.pending_calls(root.id) if is_active else []
 
 
 async def _usage(root: strawberry.Parent[Run], info: Info) -> Any:
     return await info.context.loaders.usage(root.id)
 
 
-def _budget() -> Any:
-    return None  # nothing sets a budget yet
+async def _budget(root: strawberry.Parent[Run], info: Info) -> Any:
+    if not root.purses:
+        return None
+    purse = await info.context.loaders.purse(root.purses[-1])
+    return None if purse is None else allowance(purse.bounds, purse.spent)
 
 
 async def _parent(root: strawberry.Parent[Run], info: Info) -> Any:
@@ -121,7 +125,9 @@ async def _model_calls(
 class AgentRun(Node):
     """Read from models.run.Run."""
 
-    agent: str = strawberry.field(description="The agent's name or handle.")
+    agent: str = strawberry.field(
+        description="The agent's name or handle: of a stored one its handle, else its name, when the run was begun."
+    )
     user_id: str = strawberry.field(description="Its owner.")
     status: RunStatus = strawberry.field(description="What can be done with it next.")
     finish: FinishReason | None = strawberry.field(
@@ -136,13 +142,21 @@ class AgentRun(Node):
         resolver=_pending_input, description="What was sent and is not yet in the transcript, in the order it came."
     )
     pending_calls: list[ToolCall] = strawberry.field(
-        resolver=_pending_calls, description="The tool calls that wait for a decision or for a client."
+        resolver=_pending_calls,
+        description=(
+            "The tool calls that wait for a decision or for a client: its own, then those of the runs below it. Each "
+            "is decided under its own `runId`."
+        ),
     )
     cancel_requested: bool = strawberry.field(description="Whether a cancel is on its way to the generation.")
     steps: int = strawberry.field(description="How many model calls it has made, over all generations; never capped.")
     usage: Usage = strawberry.field(resolver=_usage, description="What all its model calls used, over all generations.")
     budget: Budget | None = strawberry.field(
-        resolver=_budget, description="The budget of the current or last turn; null where none was set."
+        resolver=_budget,
+        description=(
+            "The budget of the current or last turn, and what its finished calls of a model have spent of it; null "
+            "where none was set."
+        ),
     )
     output: JSON | None = strawberry.field(
         description="The checked structured answer, where the agent has an output type."

@@ -8,11 +8,12 @@ from typing import Any
 import strawberry
 
 from engine.user import User
+from models.model_call import spent_since as spent_today
 from models.model_call import usage_since
+from models.purse import day_start
+from models.spending import Bounds
 from schema.context import Info
-from schema.usage import Budget, Usage
-
-DAY_MS = 24 * 60 * 60 * 1000
+from schema.usage import Budget, Usage, allowance
 
 
 def _roles(root: strawberry.Parent[User]) -> Any:
@@ -20,12 +21,14 @@ def _roles(root: strawberry.Parent[User]) -> Any:
 
 
 async def _usage_today(root: strawberry.Parent[User], info: Info) -> Any:
-    now = info.context.clock()
-    return await info.context.loaders.read(usage_since, root.id, now - now % DAY_MS)
+    return await info.context.loaders.read(usage_since, root.id, day_start(info.context.clock()))
 
 
-def _daily_limit() -> Any:
-    return None  # nothing limits a user's day yet
+async def _daily_limit(root: strawberry.Parent[User], info: Info) -> Any:
+    bounds = info.context.engine.config.limits.day_of(root.roles)
+    if bounds == Bounds():
+        return None
+    return allowance(bounds, await info.context.loaders.read(spent_today, root.id, day_start(info.context.clock())))
 
 
 @strawberry.type(description="The user who is signed in.")

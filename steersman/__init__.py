@@ -10,19 +10,42 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engine.agent import Agent
+    from engine.brakes import Brakes
+    from engine.budget import Budget
+    from engine.compaction import Compaction
     from engine.context import Context
     from engine.tool import Tool, tool
     from engine.tool_error import ToolError
-    from steersman.inprocess import Result, run, start_run
+    from steersman.inprocess import Result, decide, run, start_run
+    from steersman.tool_types import call_tool
 
-__all__ = ["Agent", "Context", "Result", "Tool", "ToolError", "run", "start_run", "tool"]
+__all__ = [
+    "Agent",
+    "Brakes",
+    "Budget",
+    "Compaction",
+    "Context",
+    "Result",
+    "Tool",
+    "ToolError",
+    "call_tool",
+    "decide",
+    "run",
+    "start_run",
+    "tool",
+]
 
 _HOMES = {
     "Agent": "engine.agent",
+    "Brakes": "engine.brakes",
+    "Budget": "engine.budget",
+    "Compaction": "engine.compaction",
     "Context": "engine.context",
     "Result": "steersman.inprocess",
     "Tool": "engine.tool",
     "ToolError": "engine.tool_error",
+    "call_tool": "steersman.tool_types",
+    "decide": "steersman.inprocess",
     "run": "steersman.inprocess",
     "start_run": "steersman.inprocess",
     "tool": "engine.tool",

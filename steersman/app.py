@@ -17,8 +17,8 @@ from engine.engine import Engine
 from engine.user import User
 from resolvers.root import build_schema, new_context
 from schema.context import RequestContext
-from steersman import health, log, pages
-from steersman.auth import sign_in_of
+from steersman import files, health, log, pages
+from steersman.auth import SignIn, sign_in_of
 from steersman.edge import REQUEST_ID, Edge
 from steersman.graphql import GraphQLEndpoint
 from steersman.settings import Settings
@@ -58,11 +58,11 @@ class House:
         if self._engine is not None and self._engine.worker is not None:
             await self._engine.worker.close()
 
-    async def problem(self) -> str | None:
-        """Why no requests should be sent here; None where they may."""
+    async def state(self) -> health.State:
+        """Whether requests should be sent here, and what is wrong."""
         if self.draining or self._engine is None or self._engine.draining:
-            return "This server is stopping."
-        return await health.problem_of_database(self._engine.is_current)
+            return health.unavailable("This server is stopping.")
+        return await health.state_of(self._engine)
 
     def context_for(self, user: User | None) -> RequestContext:
         """What the resolvers of one request, or of one socket, are handed."""
@@ -78,9 +78,10 @@ def create_app(
     where a development user is asked for on an address that others can reach.
     """
     house = House(open_engine)
+    sign_in = sign_in_of(settings, dev_user=dev_user)
     endpoint = GraphQLEndpoint(
         build_schema(),
-        sign_in=sign_in_of(settings, dev_user=dev_user),
+        sign_in=sign_in,
         make_context=house.context_for,
         page=(lambda: pages.graphiql(dist)) if settings.console else None,
         introspection=settings.introspection,
@@ -96,7 +97,7 @@ def create_app(
         title="Steersman",
         lifespan=lifespan,
         openapi_url=None,
-        routes=_routes(house, endpoint, dist if settings.console else None),
+        routes=_routes(house, endpoint, sign_in, dist if settings.console else None),
         middleware=[Middleware(Edge), *_cors(settings)],
     )
     app.state.house = house
@@ -110,12 +111,12 @@ async def drain(app: FastAPI) -> None:
     app.state.endpoint.streams.close()
 
 
-def _routes(house: House, endpoint: GraphQLEndpoint, dist: Path | None) -> list[BaseRoute]:
+def _routes(house: House, endpoint: GraphQLEndpoint, sign_in: SignIn, dist: Path | None) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
         Route("/graphql", endpoint),
         WebSocketRoute("/graphql", endpoint),
-        Route("/healthz", health.alive),
-        Route("/readyz", health.readiness(house.problem)),
+        files.route(sign_in, lambda: house.engine),
+        *health.probes(house.state),
     ]
     if dist is None:
         return routes

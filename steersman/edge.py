@@ -13,6 +13,10 @@ from steersman import log
 
 logger = logging.getLogger("steersman.http")
 
+MAX_BODY = 32 * 1024 * 1024
+"""The most bytes that a request's body, or a WebSocket's message, may have: room for an input's attachments."""
+MAX_BODY_OF_NOBODY = 8 * 1024 * 1024
+"""The same for a request of somebody who is not signed in."""
 REQUEST_ID = "X-Request-ID"
 _TAKEN_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _PROBES = ("/healthz", "/readyz")

@@ -5,24 +5,31 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from engine.budget import Budget
 from engine.engine import Engine
+from engine.errors import Refused
 from engine.loading import load_agents
+from engine.output import BadOutput
 from engine.runs import Accepted
 from engine.user import User
+from engine.verdicts import Decision
 from models.call import ToolCall, calls_of_steps
+from models.child import pending_calls
 from models.enums import FinishReason, RunStatus
 from models.events import Failure, InputApplied, RunResult, StreamEvent
 from models.message import Message, messages_after
-from models.run import PendingInput, Run, get_run
+from models.run import Run, get_run
 from models.stream import get_stream
 from models.uninterrupted import uninterrupted
 from models.usage import Usage
+from steersman.attaching import read_all
 from steersman.process import Opened, bring_up_to_date, current, opened, without_drain
 from steersman.provider import choose_provider
 from steersman.settings import read_settings
@@ -36,11 +43,13 @@ OnEvent = Callable[[StreamEvent], Awaitable[None] | None]
 class Result:
     """What came of a turn.
 
-    - `text`: the last answer; `output`: the checked structured one, where the agent has an output type.
+    - `text`: the last answer; `output`: the checked one, an instance of the model that the agent names as its `output`.
     - `status`, `finish`, `error`: how it ended; `error` is None unless it failed.
-    - `steps`, `usage`, `tool_calls`: of this turn; `messages`: the whole transcript of the run.
+    - `steps`, `usage`, `tool_calls`: of this turn, or of what has followed the last decision.
+    - `messages`: the whole transcript of the run.
     - `model`: which one wrote the last answer; `run_id`: the run, to go on with.
-    - `pending`: inputs that still wait.
+    - `pending`: the calls that wait for a decision or for a client, where `status` is WAITING: the run's own, and those
+      of the runs below it, each with the `run_id` to decide it under.
     """
 
     run_id: str
@@ -53,7 +62,7 @@ class Result:
     usage: Usage
     tool_calls: list[ToolCall]
     messages: list[Message]
-    pending: tuple[PendingInput, ...]
+    pending: list[ToolCall]
     error: Failure | None
 
 
@@ -68,22 +77,38 @@ async def run(
     metadata: dict[str, Any] | None = None,
     key: str | None = None,
     context: dict[str, Any] | None = None,
+    budget: Budget | None = None,
     on_event: OnEvent | None = None,
+    attachments: Sequence[Path | str | bytes] = (),
 ) -> Result:
     """Run an agent to the end of its turn, and give what came of it.
 
-    `run_id` goes on with a run. `context` holds trusted values for the agent's tools. `on_event` is handed each event
+    `run_id` goes on with a run. `attachments` are images and PDFs, as paths or as their bytes. `context` holds trusted
+    values for the agent's tools. `budget` goes before the agent's own. `on_event` is handed each event
     (models/events.py) as it comes, and may be a coroutine function. It uses the application's engine where one is open
-    in this process, else it opens one by the settings for as long as it takes.
+    in this process, else it opens one by the settings for as long as it takes; on PostgreSQL that one takes nobody
+    else's runs.
 
-    The run is durable: who cancels this call stops waiting, not the run, which goes on here or at the next start.
+    The run is durable: who cancels this call stops waiting, not the run, which goes on here, at the next start, or on
+    PostgreSQL in any process that serves or works.
     Raises engine.errors.Refused for what can't be run; a run that fails is a Result with status FAILED.
     """
     user = User(as_user, frozenset(roles))
 
+    attached = await read_all(attachments)
+
     async def work(engine: Engine) -> Result:
         accepted = await engine.runs.start(
-            user, agent=agent, input=input, run_id=run_id, title=title, metadata=metadata, key=key, context=context
+            user,
+            agent=agent,
+            input=input,
+            run_id=run_id,
+            title=title,
+            metadata=metadata,
+            key=key,
+            context=context,
+            attachments=attached,
+            budget=budget,
         )
         return await follow(engine, accepted, on_event)
 
@@ -105,6 +130,8 @@ async def start_run(
     metadata: dict[str, Any] | None = None,
     key: str | None = None,
     context: dict[str, Any] | None = None,
+    attachments: Sequence[Path | str | bytes] = (),
+    budget: Budget | None = None,
 ) -> Run:
     """Start a run from code inside the server, and give its row without waiting for its end; see `run`.
 
@@ -122,8 +149,40 @@ async def start_run(
         metadata=metadata,
         key=key,
         context=context,
+        attachments=await read_all(attachments),
+        budget=budget,
     )
     return (await _on(known.loop, started)).run
+
+
+async def decide(
+    run_id: str,
+    *,
+    as_user: str,
+    roles: Iterable[str] = (),
+    approve: Iterable[str] = (),
+    deny: Mapping[str, str | None] | None = None,
+    key: str | None = None,
+    on_event: OnEvent | None = None,
+) -> Result:
+    """Decide calls that a WAITING run waits for, and give what came of it once its turn has ended, or waits again.
+
+    `approve` are calls' ids, as `Result.pending` has them; `deny` gives each a reason, which the model reads. Where
+    others still wait, nothing runs yet, and the result is WAITING. Raises RuntimeError where no engine is open in this
+    process, and engine.errors.Refused.
+    """
+    known = current()
+    if known is None:
+        raise RuntimeError("decide is for code inside a running server; a program of its own asks the API")
+    user = User(as_user, frozenset(roles))
+    decisions = [Decision(call_id, approve=True) for call_id in approve]
+    decisions += [Decision(call_id, approve=False, reason=reason) for call_id, reason in (deny or {}).items()]
+
+    async def work(engine: Engine) -> Result:
+        decided, _ = await engine.runs.decide(user, run_id=run_id, decisions=decisions, key=key)
+        return await follow(engine, Accepted(decided, queued=False, input_id=None), on_event)
+
+    return await _on(known.loop, work(known.engine))
 
 
 async def follow(engine: Engine, accepted: Accepted, on_event: OnEvent | None = None) -> Result:
@@ -161,25 +220,49 @@ async def _is_over(engine: Engine, run_id: str, turn: Turn) -> bool:
 async def _result(engine: Engine, result: RunResult) -> Result:
     run_id = result.run_id
     stream = await engine.database.read(get_stream, result.stream_id)
-    first = stream.steps_before + 1 if stream else 1
-    steps = [(run_id, step) for step in range(first, first + result.steps)]
-    calls = await engine.database.read(calls_of_steps, steps) if steps else {}
+    before = stream.steps_before if stream else 0
+    steps = [(run_id, step) for step in range(before, before + result.steps + 1)]
+    calls = await engine.database.read(calls_of_steps, steps)
+    since = stream.created_at if stream else 0
     messages = await engine.database.read(messages_after, run_id, 0)
-    now = await engine.database.read(get_run, run_id)
+    waiting = await engine.database.read(pending_calls, [run_id])
     return Result(
         run_id=run_id,
         status=result.status,
         finish=result.finish,
         text=result.text,
-        output=result.output,
+        output=await _output(engine, result),
         model=result.model,
         steps=result.steps,
         usage=result.usage,
-        tool_calls=[call for of_step in calls.values() for call in of_step],
+        # Those that waited belong to the step before this generation's first one.
+        tool_calls=[
+            call
+            for of_step in calls.values()
+            for call in of_step
+            if call.step > before or (call.finished_at is not None and call.finished_at >= since)
+        ],
         messages=messages,
-        pending=now.pending if now else (),
+        pending=waiting[run_id],
         error=result.error,
     )
+
+
+async def _output(engine: Engine, result: RunResult) -> Any:
+    """The checked answer as its model's instance, read anew from the text; as JSON where its type is another by now."""
+    run = await engine.database.read(get_run, result.run_id)
+    if result.output is None or run is None:
+        return result.output
+    try:
+        agent = await engine.shop.roster.of_run(run, engine.database.read)
+    except Refused:
+        return result.output
+    if agent.output_type is None:
+        return result.output
+    try:
+        return agent.output_type.read(result.text)
+    except BadOutput:
+        return result.output
 
 
 async def _on(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
@@ -262,5 +345,5 @@ async def _by_settings() -> AsyncIterator[Engine]:
     settings = without_drain(replace(read_settings(os.environ), worker=True))
     choice, agents = choose_provider(os.environ), load_agents(settings.agents)
     await bring_up_to_date(settings, only_fresh=True)
-    async with opened(settings, choice, agents) as engine:
+    async with opened(settings, choice, agents, takes=False) as engine:
         yield engine

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.engine import Engine, EngineConfig, open_engine
+from engine.files.opening import folder_beside
+from engine.limits import Limits
 from engine.loading import Agents
 from engine.providers.prices import load_prices
+from models.away import DatabaseAway
 from models.database import Database, open_database
 from models.migrate import migrate, revision_of
 from models.single_process import FileInUse, hold_file
@@ -31,11 +35,16 @@ class DatabaseUnreachable(Exception):
     """The database can't be reached."""
 
 
+log = logging.getLogger("steersman.files")
 _opened: list[Opened] = []
 
 
-def engine_config(settings: Settings) -> EngineConfig:
-    """How these settings have the engine work."""
+def engine_config(settings: Settings, *, takes: bool = True) -> EngineConfig:
+    """How these settings have the engine work.
+
+    Without `takes` it works on what is opened in this process alone. That is for a database which others work on too:
+    what was left behind in a SQLite file nobody else can go on with, so there it is taken all the same.
+    """
     return EngineConfig(
         database_url=settings.database_url,
         lease_seconds=settings.lease_seconds,
@@ -43,25 +52,53 @@ def engine_config(settings: Settings) -> EngineConfig:
         drain_seconds=settings.drain_seconds,
         max_runs=settings.max_runs,
         allowed_models=settings.allowed_models,
+        limits=limits_of(settings),
         worker=settings.worker,
+        pool_size=settings.database_pool_size,
         synchronous=settings.sqlite_synchronous,
+        redis_url=settings.redis_url,
+        stream_retention_seconds=settings.stream_retention_seconds,
+        files=settings.files,
+        files_url=settings.files_url,
+        files_endpoint=settings.files_endpoint,
+        context_tokens=settings.context_tokens,
+        summary_model=settings.summary_model,
+        fetch_private=settings.fetch_private,
+        takes=takes or settings.database_url.startswith("sqlite:"),
     )
 
 
+def limits_of(settings: Settings) -> Limits:
+    """What these settings let users, and everybody together, spend."""
+    return Limits(settings.daily_cost_limit, settings.daily_token_limit, settings.monthly_cost_limit)
+
+
 @asynccontextmanager
-async def opened(settings: Settings, choice: Choice, agents: Agents) -> AsyncIterator[Engine]:
-    """The engine that these settings ask for, with the provider that was chosen.
+async def opened(settings: Settings, choice: Choice, agents: Agents, *, takes: bool = True) -> AsyncIterator[Engine]:
+    """The engine that these settings ask for, with the provider that was chosen; for `takes` see engine_config.
 
     Raises DatabaseUnreachable, SchemaNotCurrent, FileInUse, PricesInvalid, LocalModelUnavailable.
     """
     await revision_in(settings)
+    if (warning := files_not_shared(settings)) is not None:
+        log.warning(warning)
     prices = load_prices(settings.prices)
     async with (
         open_provider(choice, prices) as provider,
-        open_engine(engine_config(settings), agents=agents, provider=provider, prices=prices) as engine,
+        open_engine(engine_config(settings, takes=takes), agents=agents, provider=provider, prices=prices) as engine,
     ):
         with known(engine):
             yield engine
+
+
+def files_not_shared(settings: Settings) -> str | None:
+    """What is wrong where several machines may work on the database, and attachments are in a folder of each."""
+    if settings.database_url.startswith("sqlite:") or settings.files is not None or settings.files_url is not None:
+        return None
+    return (
+        f"Attachments are in the folder {folder_beside(settings.database_url).absolute()}, which other machines do not "
+        "see: with several, set STEERSMAN_FILES to a folder that they share, or STEERSMAN_FILES_URL to a bucket."
+    )
 
 
 @contextmanager
@@ -90,7 +127,8 @@ async def revision_in(settings: Settings) -> str | None:
             return None if _is_still_to_be_made(database) else await database.read(revision_of)
     except Exception as error:
         address = shown(settings)["STEERSMAN_DATABASE_URL"]
-        words = " ".join(str(getattr(error, "orig", None) or error).split()) or type(error).__name__
+        cause = error.__cause__ if isinstance(error, DatabaseAway) and error.__cause__ is not None else error
+        words = " ".join(str(getattr(cause, "orig", None) or cause).split()) or type(cause).__name__
         raise DatabaseUnreachable(f"The database {address} can't be reached: {words}.") from error
 
 

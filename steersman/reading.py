@@ -5,8 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
+from typing import TypeVar
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from engine.budget import MOST_USD
+from engine.limits import ByRole
+
+Amount = TypeVar("Amount", Decimal, int)
 
 _DRIVERS = {
     "sqlite": "sqlite",
@@ -20,7 +27,18 @@ _DRIVERS = {
 _SWITCH = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
 _REDACTED = "[redacted]"
 _PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^/?#]*@")
-_SECRET_PARAMETER = re.compile(r"(?i)((?:^|&)[^=&]*(?:password|secret|token|sslkey)[^=&]*=)[^&]*")
+_SECRET_PARAMETER = re.compile(r"(?i)((?:^|&)[^=&]*(?:password|secret|token|sslkey)[^=&]*=)([^&]*)")
+# What an address of Redis may say behind its question mark: the client takes these, and stumbles over others.
+_REDIS_OPTIONS = {"db": r"[0-9]{1,4}", "username": r".+", "password": r".+"}
+_REDIS_TLS_OPTIONS = {
+    "ssl_ca_certs": r".+",
+    "ssl_ca_path": r".+",
+    "ssl_certfile": r".+",
+    "ssl_keyfile": r".+",
+    "ssl_password": r".+",
+    "ssl_cert_reqs": r"none|optional|required",
+    "ssl_check_hostname": r"(?i)true|false",
+}
 
 
 class Unreadable(Exception):
@@ -97,6 +115,39 @@ def names(value: str) -> frozenset[str]:
     return frozenset(name for name in (part.strip() for part in value.split(",")) if name)
 
 
+def amount(value: str) -> Decimal:
+    """An amount of money in USD, 0 or more."""
+    if re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,12})?", value) and Decimal(value) <= MOST_USD:
+        return Decimal(value)
+    raise Unreadable(f"must be an amount in USD such as 2.50, at most {MOST_USD:,} without the comma, not {value!r}.")
+
+
+def tokens(value: str) -> int:
+    """A number of tokens, 0 or more."""
+    if re.fullmatch(r"[0-9]{1,15}", value):
+        return int(value)
+    raise Unreadable(f"must be a whole number of tokens, not {value!r}.")
+
+
+def by_role(read: Callable[[str], Amount]) -> Callable[[str], ByRole[Amount]]:
+    """A reader of one amount for everybody and others by role, separated by commas: `5,staff=50`."""
+
+    def read_all(value: str) -> ByRole[Amount]:
+        everybody: Amount | None = None
+        roles: dict[str, Amount] = {}
+        for part in (part.strip() for part in value.split(",")):
+            role, mark, given = (piece.strip() for piece in part.rpartition("="))
+            if (mark and not role) or role in roles or (not mark and everybody is not None):
+                raise Unreadable(f"must be a number, then role=number for roles, each once: 5,staff=50; not {value!r}.")
+            if mark:
+                roles[role] = read(given)
+            else:
+                everybody = read(given)
+        return ByRole(everybody, roles)
+
+    return read_all
+
+
 def origins(value: str) -> tuple[str, ...]:
     """Web origins separated by commas: scheme, host and port, without a path."""
     found = tuple(part.strip().rstrip("/") for part in value.split(",") if part.strip())
@@ -122,6 +173,13 @@ def http_url(value: str) -> str:
     return value
 
 
+def bucket_url(value: str) -> str:
+    """A bucket, or a folder in one: `s3://bucket/folder`."""
+    if not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._/-]*)?", value):
+        raise Unreadable("must be s3://bucket or s3://bucket/folder.")
+    return value.rstrip("/")
+
+
 def database_url(value: str) -> str:
     """A database's address without a driver's name: `sqlite:///…` or `postgresql://…`."""
     scheme, separator, rest = value.partition("://")
@@ -142,10 +200,33 @@ def database_url(value: str) -> str:
     return address
 
 
-def password_of(url: str) -> str | None:
-    """The password inside an address, or None."""
+def redis_url(value: str) -> str:
+    """An address of Redis or Valkey: `redis://…`, `rediss://…` (TLS) or `unix:///path/to/its.sock`."""
+    parts = _split(value)
+    kind = parts.scheme if parts is not None else ""
+    if parts is None or kind not in ("redis", "rediss", "unix"):
+        raise Unreadable("must be redis://:password@host:6379/0, rediss://… for TLS, or unix:///path/to/redis.sock.")
+    if kind == "unix" and parts.path in ("", "/"):
+        raise Unreadable("must name the socket: unix:///path/to/redis.sock.")
+    if kind != "unix" and not parts.hostname:
+        raise Unreadable("must name the host: redis://:password@host:6379/0; a / or # of the password as %2F or %23.")
+    if kind != "unix" and not re.fullmatch(r"(/[0-9]{0,4})?", parts.path):
+        raise Unreadable("must end with the number of the database, if with anything: redis://host:6379/0.")
+    taken = {**_REDIS_OPTIONS, **_REDIS_TLS_OPTIONS} if kind == "rediss" else _REDIS_OPTIONS
+    for option in filter(None, parts.query.split("&")):
+        name, _, given = option.partition("=")
+        if not re.fullmatch(taken.get(name, r"(?!)"), unquote(given)):
+            raise Unreadable(f"may have these options behind its ?, with a value that makes sense: {', '.join(taken)}.")
+    return kind + value[len(kind) :]
+
+
+def secrets_in(url: str) -> list[str]:
+    """The passwords inside an address, as they stand there and as they read once they are decoded."""
     parts = _split(url)
-    return parts.password if parts is not None else None
+    if parts is None:
+        return []
+    written = [parts.password or "", *(value for _, value in _SECRET_PARAMETER.findall(parts.query))]
+    return list(dict.fromkeys(form for value in written if value for form in (value, unquote(value))))
 
 
 def without_password(url: str) -> str:

@@ -1,16 +1,16 @@
-"""The HTTP server: uvicorn, told to drain before it closes what is open."""
+"""The HTTP servers: uvicorn, told to drain before it closes what is open, or beside other work."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from steersman.graphql.params import MAX_BODY
+from steersman.edge import MAX_BODY
 
 Drain = Callable[[], Awaitable[None]]
 
@@ -63,3 +63,33 @@ def make_server(app: ASGIApp, *, host: str, port: int, drain: Drain | None = Non
         lifespan="on",
     )
     return Server(config, drain)
+
+
+class _SideServer(uvicorn.Server):
+    """A server beside other work of its loop: signals are not its business, and its owner tells it when to stop."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to who has them."""
+        yield
+
+
+@asynccontextmanager
+async def serving_beside(app: ASGIApp, listening: socket.socket) -> AsyncIterator[None]:
+    """Serve a small application at this socket for as long as the context lasts; the socket is closed at its end."""
+    config = uvicorn.Config(
+        app,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        lifespan="off",
+    )
+    server = _SideServer(config)
+    task = asyncio.create_task(server.serve(sockets=[listening]), name="side server")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await asyncio.wait((task,))

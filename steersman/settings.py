@@ -9,10 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
+from engine.limits import ByRole
 from steersman import reading
 from steersman.reading import Unreadable
 
@@ -59,10 +61,57 @@ class Settings:
         "number). Taken with or without a driver's name.",
         secret=True,
     )
+    database_pool_size: int = _setting(
+        5,
+        reading.whole(1, 1_000),
+        "number",
+        "How many connections to the database one process keeps at most; with SQLite, how many reads at once.",
+    )
+    redis_url: str | None = _setting(
+        None,
+        reading.redis_url,
+        "URL",
+        "Redis or Valkey, which carries tokens and changes between processes: `redis://:password@host:6379/0`, "
+        "`rediss://…` for TLS, or `unix:///path/to/redis.sock`. For PostgreSQL with more than one process; without it "
+        "each shows tokens of its own runs alone.",
+        secret=True,
+    )
+    stream_retention_seconds: float = _setting(
+        60.0,
+        reading.seconds(1.0),
+        "seconds",
+        "How long the stream of a run that has ended stays in Redis, for those who still read it; afterwards they read "
+        "it from the database.",
+    )
+    files: Path | None = _setting(
+        None,
+        Path,
+        "folder",
+        "The folder of attachments; unset: `files` beside a SQLite file, else in the working directory. Processes on "
+        "several machines need one on a disk that they share, or FILES_URL.",
+    )
+    files_url: str | None = _setting(
+        None,
+        reading.bucket_url,
+        "URL",
+        "A bucket for attachments in place of a folder, in any store that speaks S3: `s3://bucket/folder`. Its keys "
+        "and region are the client's own variables: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, or the "
+        "machine's role.",
+    )
+    files_endpoint: str | None = _setting(
+        None, reading.http_url, "URL", "Where the store of FILES_URL answers, if it is not Amazon's own."
+    )
     agents: Path = _setting(Path("agents"), Path, "folder", "The folder of agent files.")
     host: str = _setting("127.0.0.1", reading.text, "address", "The address to listen on; `0.0.0.0` for all.")
     port: int = _setting(
         8000, reading.whole(0, 65535), "number", "The port to listen on; 0 takes any free one and says which."
+    )
+    worker_port: int = _setting(
+        8001,
+        reading.whole(0, 65535),
+        "number",
+        "The port at which `steersman worker` answers its probes, `/healthz` and `/readyz`; 0 takes any free one and "
+        "says which.",
     )
     jwt_secret: str | None = _setting(
         None,
@@ -93,13 +142,37 @@ class Settings:
         None,
         reading.names,
         "list",
-        "The models that agents may use, separated by commas. Unset: every model that an agent names.",
+        "The models that agents may use, separated by commas; others are left out of their lists. "
+        "Unset: every model that an agent names.",
+    )
+    summary_model: str = _setting(
+        "claude-haiku-5-5",
+        reading.text,
+        "model",
+        "Who sums long conversations up, where an agent names nobody. The agent's own model does where this one is not "
+        "allowed, not known to the provider, or fails.",
+    )
+    context_tokens: int = _setting(
+        200_000,
+        reading.whole(1_000, 1_000_000_000),
+        "tokens",
+        "How much a model reads at once of which neither the file of prices nor the provider tells it.",
+    )
+    fetch_private: bool = _setting(
+        False,
+        reading.switch,
+        "on/off",
+        "Let tools of the type `fetch` reach private networks and this machine itself, where their configuration names "
+        "the host (`*` names none). Link-local addresses, where clouds keep a machine's credentials, are never asked.",
     )
     worker: bool = _setting(
         True, reading.switch, "on/off", "Run agents in `serve` too; off leaves that to `steersman worker` processes."
     )
     max_runs: int = _setting(
-        1_000, reading.whole(1, 100_000), "number", "How many runs one worker has under way at once."
+        1_000,
+        reading.whole(1, 100_000),
+        "number",
+        "How many runs one worker has under way at once; those that wait for a run of theirs do not count.",
     )
     lease_seconds: float = _setting(
         10.0,
@@ -115,6 +188,23 @@ class Settings:
         reading.seconds(0.0),
         "seconds",
         "At shutdown, how long runs may go on before they are handed back for another worker.",
+    )
+    daily_cost_limit: ByRole[Decimal] | None = _setting(
+        None,
+        reading.by_role(reading.amount),
+        "USD",
+        "What a user's runs may spend in a day (UTC), in USD: `5`, or `5,staff=50` where those with the role `staff` "
+        "have another limit. Of several roles the largest limit counts. Without a number for everybody, those without "
+        "such a role have none.",
+    )
+    daily_token_limit: ByRole[int] | None = _setting(
+        None,
+        reading.by_role(reading.tokens),
+        "tokens",
+        "The same in tokens: input, output and cache writes together.",
+    )
+    monthly_cost_limit: Decimal | None = _setting(
+        None, reading.amount, "USD", "What all runs of this deployment together may spend in a month (UTC), in USD."
     )
     prices: Path | None = _setting(
         None, reading.existing_file, "file", "A file of model prices that overrides the one shipped."
@@ -184,8 +274,8 @@ def shown(settings: Settings) -> dict[str, str]:
 
 def secrets_of(settings: Settings) -> list[str]:
     """The secret values in these settings, for a log that must never show them."""
-    found = [settings.jwt_secret or "", reading.password_of(settings.database_url) or ""]
-    return [value for value in found if value]
+    keys = [settings.jwt_secret] if settings.jwt_secret else []
+    return [*keys, *reading.secrets_in(settings.database_url), *reading.secrets_in(settings.redis_url or "")]
 
 
 def reference() -> str:
@@ -260,10 +350,33 @@ def _inconsistent(settings: Settings) -> list[str]:
             )
             if value is not None
         ]
-    if not settings.worker and settings.database_url.startswith("sqlite:"):
+    problems += _inconsistent_files(settings)
+    if settings.database_url.startswith("sqlite:"):
+        problems += _inconsistent_with_a_file(settings)
+    return problems
+
+
+def _inconsistent_files(settings: Settings) -> list[str]:
+    problems = []
+    if settings.files is not None and settings.files_url is not None:
+        problems.append("STEERSMAN_FILES and STEERSMAN_FILES_URL are both set: keep the folder or the bucket.")
+    if settings.files_endpoint is not None and settings.files_url is None:
+        problems.append("STEERSMAN_FILES_ENDPOINT is set, but no bucket: set STEERSMAN_FILES_URL too.")
+    return problems
+
+
+def _inconsistent_with_a_file(settings: Settings) -> list[str]:
+    problems = []
+    if not settings.worker:
         problems.append(
             "STEERSMAN_WORKER is off and STEERSMAN_DATABASE_URL is a SQLite file, which one process alone may open, so "
             "nothing would run the agents: turn STEERSMAN_WORKER on, or use a postgresql:// address."
+        )
+    if settings.redis_url is not None:
+        problems.append(
+            "STEERSMAN_REDIS_URL is set and STEERSMAN_DATABASE_URL is a SQLite file, which one process alone may open, "
+            "so nothing would be shared: set STEERSMAN_DATABASE_URL to a postgresql:// address, or unset "
+            "STEERSMAN_REDIS_URL."
         )
     return problems
 
@@ -279,6 +392,8 @@ def _shown(meta: Meta, value: Any) -> str:
         return ",".join(sorted(value))
     if isinstance(value, tuple):
         return ",".join(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return reading.without_password(text) if meta.kind == "URL" else text
 

@@ -66,6 +66,18 @@ subscription WatchRun($runId: ID!) {
       result
       isError
     }
+    ... on CallsWaiting {
+      calls {
+        id
+        runId
+        name
+        input
+      }
+    }
+    ... on SubagentStarted {
+      agent
+      runId
+    }
     ... on InputApplied {
       inputIds
     }
@@ -92,6 +104,43 @@ mutation SteerRun($runId: ID!, $input: String!, $mode: SteerMode!) {
       pendingInput {
         text
       }
+    }
+    errors {
+      code
+      message
+    }
+  }
+}
+`;
+
+const APPROVALS = `# What waits for your decision: start the agent "desk",
+# asked to refund 150 on order A-1042, and look here.
+
+query Approvals {
+  approvals {
+    nodes {
+      id
+      runId
+      agent
+      name
+      input
+    }
+  }
+}
+`;
+
+const DECIDE = `# Approves a call that waits, or denies it: then the run
+# goes on. Its id and its runId stand in "Approvals".
+
+mutation Decide($runId: ID!, $callId: ID!) {
+  decideToolCalls(
+    input: {
+      runId: $runId
+      decisions: [{ toolCallId: $callId, decision: APPROVE }]
+    }
+  ) {
+    run {
+      status
     }
     errors {
       code
@@ -158,6 +207,8 @@ export const TABS: Tabs = [
     query: STEER,
     variables: variables({ runId: "run_…", input: "Keep it to two sentences.", mode: "QUEUE" }),
   },
+  { query: APPROVALS },
+  { query: DECIDE, variables: variables({ runId: "run_…", callId: "call_…" }) },
   { query: STOP, variables: variables({ runId: "run_…" }) },
   { query: LOOK },
 ];

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx2
-from anthropic import AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
+from anthropic import AnthropicError, AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
 from anthropic.types import RawMessageStreamEvent
 
 from engine.providers import real_calls
 from engine.providers.accumulator import Accumulator
 from engine.providers.failures import failure_of, incomplete
 from engine.providers.prices import Prices, load_prices
-from engine.providers.provider import Answer, Delta, ModelRequest
+from engine.providers.provider import Answer, Delta, ModelRequest, ProviderFailure
 from models.clock import Clock, system_clock
 from models.text import clean
 
+log = logging.getLogger("steersman.provider")
 _EPHEMERAL = {"type": "ephemeral"}
 _CACHEABLE = frozenset({"text", "tool_result", "image", "document", "search_result"})
 _CACHED_TURNS = 2  # with the system prompt and the tools these are the four breakpoints that the API allows
 _BREAKS_CONNECTIONS = frozenset({"llama.cpp"})  # promises to keep a connection, and closes it under the next request
+_ASIDE = 5.0  # seconds that a question may take which nothing depends on
 _LINGER = 0.25  # seconds that a server may take to end a response whose answer is whole
 _REASONING = {"type": "adaptive", "display": "summarized"}
+_OWN_HOST = "anthropic.com"
 _ADAPTIVE = re.compile(r"claude-(fable|mythos|opus|sonnet)-(\d+)(?:-(\d{1,2}))?(?:-\d{8}|-latest)?")
 _ADAPTIVE_SINCE = (4, 6)  # of Opus and Sonnet
 _THINKS_UNASKED_SINCE = (5, 5)  # of Opus
@@ -77,10 +82,32 @@ class AnthropicProvider:
         """Close the connections; nothing can be asked afterwards."""
         await self._client.close()
 
+    async def context_of(self, model: str) -> int | None:
+        """The most tokens of a request to the model, as the API tells; None where it does not."""
+        try:
+            real_calls.check()
+            told: Any = (await self._client.models.retrieve(model, timeout=_ASIDE)).max_input_tokens
+        except (AnthropicError, httpx2.HTTPError, ProviderFailure, ValueError) as error:
+            # Servers that speak the API may lack this; the setting serves.
+            log.info("the provider does not tell the context of %s: %s", model, type(error).__name__)
+            return None
+        return told if isinstance(told, int) and told > 0 else None
+
+    def refusal_of(self, parameter: str) -> str | None:
+        """Why a parameter is not taken: the Messages API lacks it, or Anthropic's own has given it up."""
+        if parameter == "repetition_penalty":
+            return "The Messages API knows no repetition penalty."
+        host = self._client.base_url.host
+        if parameter == "temperature" and (host == _OWN_HOST or host.endswith(f".{_OWN_HOST}")):
+            return "The Messages API of Anthropic takes no temperature any more; other servers that speak it may."
+        return None
+
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AnthropicResponse]:
         """Ask the model. Raises ProviderFailure; leaving the context closes the connection at once."""
         real_calls.check()
+        if request.temperature is not None and self.refusal_of("temperature"):
+            request = replace(request, temperature=None)  # saved where another provider was asked
         try:
             stream = await self._client.messages.create(**parameters_of(request), stream=True)
         except Exception as error:
@@ -157,6 +184,10 @@ def parameters_of(request: ModelRequest) -> dict[str, Any]:
         parameters["system"] = [system]
     if request.tools:
         parameters["tools"] = [*request.tools[:-1], {**request.tools[-1], "cache_control": _EPHEMERAL}]
+        if request.tool_choice != "auto":
+            parameters["tool_choice"] = {"type": request.tool_choice}
+    if request.temperature is not None:
+        parameters["extra_body"] = {"temperature": request.temperature}  # the SDK has no argument for it any more
     if _wants_reasoning(request):
         parameters["thinking"] = _REASONING
     return parameters
@@ -191,7 +222,7 @@ def _wants_reasoning(request: ModelRequest) -> bool:
     lost to those who watch.
     """
     named = _ADAPTIVE.fullmatch(request.model)
-    if named is None:
+    if named is None or (request.tools and request.tool_choice == "any"):  # the API takes one or the other
         return False
     line, version = named[1], (int(named[2]), int(named[3] or 0))
     takes_it = line in ("fable", "mythos") or version >= _ADAPTIVE_SINCE

@@ -26,9 +26,14 @@ def sample_arguments(schema: Mapping[str, Any], words: Mapping[str, Any] | None 
 
     `words` are values to prefer for properties of these names, where they are of the type that is asked for.
     """
-    maker = _Maker(schema.get("$defs") or schema.get("definitions") or {}, words or {})
-    value = maker.value({"type": "object", **schema}, 0)
+    value = sample_value({"type": "object", **schema}, words)
     return value if isinstance(value, dict) else {}
+
+
+def sample_value(schema: Mapping[str, Any], words: Mapping[str, Any] | None = None) -> Any:
+    """The smallest value of any type that the schema takes; see `sample_arguments`."""
+    maker = _Maker(schema.get("$defs") or schema.get("definitions") or {}, words or {})
+    return maker.value(schema, 0)
 
 
 class _Maker:

@@ -9,10 +9,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.providers.arguments import sample_arguments
+from engine.providers.arguments import sample_arguments, sample_value
 from engine.providers.provider import ModelRequest
 from engine.providers.scripted import Call, ScriptedResponse, Sleep, Turn
 from models.ids import Ids
+from models.json_codec import dump_json
 
 NAME = "steersman-demo"
 INTRODUCTION = (
@@ -25,13 +26,14 @@ DELAY = 0.025
 
 _CALLS_A_TURN = 4
 _QUOTED = 600  # characters of a result that an answer repeats
-_ASKING = ("query", "q", "question", "text", "topic", "search", "prompt")
+_ASKING = ("query", "q", "question", "text", "topic", "search", "prompt", "task")
 _READING = ("path", "page", "file")
 _COUNTING = ("seconds", "minutes", "steps", "count", "n")
 _ARITHMETIC = re.compile(r"[\d(][\d\s.()]*[-+*/%^][\d\s.+\-*/%()^]*[\d)]")
 _CONVERSION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z°]+)\s+(?:to|in|into)\s+([a-zA-Z°]+)")
 _PATH = re.compile(r"[\w/-][\w./-]*\.(?:md|txt|html)\b")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_ORDER = re.compile(r"\b[A-Z]{1,3}-\d+\b")
 
 
 class DemoModel:
@@ -62,11 +64,16 @@ class _Situation:
 
 
 def demo_turn(request: ModelRequest) -> Turn:
-    """What the demo model answers: a call of a tool that fits, or something made of what the tools have said."""
+    """What the demo model answers: a call of a tool that fits, or something made of what the tools have said.
+
+    Where the agent has an output type, that is the smallest value that fits its schema.
+    """
     now = _read(request.messages)
     opening = INTRODUCTION if now.first else "" if now.called else REMINDER
     opening += "".join(f"You also asked: “{text}”. " for text in now.also_asked)
     call = _next_call(request.tools, now)
+    if call is None and request.output is not None:
+        return Turn((dump_json(sample_value(request.output, _words(now.asked, now.results))),))
     if call is None:
         return Turn((opening + _conclusion(now),))
     return Turn((f"{opening}{'Now let' if now.called else 'Let'} me use {call.name}.", call))
@@ -125,8 +132,10 @@ def _words(asked: str, results: list[tuple[str, str, bool]]) -> dict[str, Any]:
     words["expression"] = found[0].strip() if (found := _ARITHMETIC.search(asked)) else "6 * 7"
     path = _PATH.search("\n".join(text for _, text, _ in results)) or _PATH.search(asked)
     words |= dict.fromkeys(_READING, path[0] if path else "index.md")
-    if number := _NUMBER.search(asked):
-        words |= dict.fromkeys(_COUNTING, _as_number(number[0], 60))
+    if order := _ORDER.search(asked):
+        words["order"] = order[0]
+    if number := _NUMBER.search(_ORDER.sub("", asked)):
+        words |= {"amount": _as_number(number[0]), **dict.fromkeys(_COUNTING, _as_number(number[0], 60))}
     if conversion := _CONVERSION.search(asked):
         words |= {"value": _as_number(conversion[1]), "from_unit": conversion[2], "to_unit": conversion[3]}
     return words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
@@ -20,6 +21,8 @@ class _Meaning(NamedTuple):
     kind: FailureKind
     retryable: bool
     shown: str
+    of_model: bool = False
+    """Whether it is this model alone that can't be asked."""
 
 
 _ERROR = _Meaning(FailureKind.ERROR, True, "The model's provider failed.")
@@ -32,14 +35,23 @@ _GARBLED = _Meaning(FailureKind.ERROR, True, "The model's provider sent an answe
 _INCOMPLETE = _Meaning(FailureKind.ERROR, True, "The model's provider ended its answer too early.")
 _SURPRISE = _Meaning(FailureKind.ERROR, False, "The model's provider could not be asked.")
 _REFUSED = _Meaning(FailureKind.ERROR, False, "The model's provider refused the request.")
+# Never there, or retired: a retired model is told apart by nothing in the answer.
+_UNKNOWN = _Meaning(FailureKind.ERROR, False, "The model's provider does not know this model.", of_model=True)
+
+_TOO_LONG = _Meaning(FailureKind.TOO_LONG, False, "The conversation is too long for the model.")
+_SAYS_TOO_LONG = re.compile(
+    r"prompt is too long|exceeds? (the )?(available |maximum )?context|maximum context length|context_length_exceeded",
+    re.IGNORECASE,
+)  # of the API, and of other servers that speak it
 
 _BY_STATUS = {
     401: _Meaning(FailureKind.ERROR, False, "The model's provider refused the API key."),
     402: _Meaning(FailureKind.ERROR, False, "The model's provider asks for payment."),
     403: _Meaning(FailureKind.ERROR, False, "The model's provider does not allow this request."),
-    404: _Meaning(FailureKind.ERROR, False, "The model's provider does not know this model."),
+    404: _UNKNOWN,
     408: _TIMEOUT,
     409: _ERROR,
+    410: _UNKNOWN,
     413: _Meaning(FailureKind.ERROR, False, "The request is too large for the model's provider."),
     429: _LIMITED,
     503: _OVERLOADED,
@@ -64,15 +76,21 @@ def failure_of(error: Exception, clock: Clock, usage: Usage | None = None) -> Pr
         retry_after = retry_after_of(headers, clock)
     detail = f"{type(error).__name__}: {error}"
     return ProviderFailure(
-        meaning.kind, detail, shown=meaning.shown, retryable=retryable, retry_after=retry_after, usage=usage
+        meaning.kind,
+        detail,
+        shown=meaning.shown,
+        retryable=retryable,
+        elsewhere=meaning.retryable or meaning.of_model,  # what the provider says of asking again is said of this model
+        retry_after=retry_after,
+        usage=usage,
     )
 
 
 def incomplete(usage: Usage) -> ProviderFailure:
     """The failure of a response that ended without saying that it had."""
     detail = "the stream ended without message_stop, or without a stop reason"
-    kind, retryable, shown = _INCOMPLETE
-    return ProviderFailure(kind, detail, shown=shown, retryable=retryable, usage=usage)
+    meaning = _INCOMPLETE
+    return ProviderFailure(meaning.kind, detail, shown=meaning.shown, retryable=meaning.retryable, usage=usage)
 
 
 def retry_after_of(headers: Mapping[str, str], clock: Clock) -> float | None:
@@ -91,6 +109,8 @@ def _meaning(error: Exception) -> _Meaning:
     match error:
         case anthropic.APIStatusError(status_code=status) if status < 300:
             return _BY_TYPE.get(str(error.type), _ERROR)
+        case anthropic.APIStatusError(status_code=400) if _SAYS_TOO_LONG.search(str(error)):
+            return _TOO_LONG
         case anthropic.APIStatusError(status_code=status):
             return _BY_STATUS.get(status) or (_ERROR if status >= 500 else _REFUSED)
         case anthropic.APITimeoutError() | httpx2.TimeoutException():

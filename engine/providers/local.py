@@ -12,7 +12,7 @@ from pathlib import Path
 
 from engine.providers.anthropic import AnthropicProvider
 from engine.providers.prices import Prices
-from engine.providers.provider import ModelRequest, Provider, Response
+from engine.providers.provider import KnowsParameters, ModelRequest, Provider, Response
 
 NAME = "smollm2-135m-instruct"
 MOST_TOKENS = 512
@@ -34,6 +34,10 @@ class LocalModel:
 
     def __init__(self, server: Provider) -> None:
         self._server = server
+
+    def refusal_of(self, parameter: str) -> str | None:
+        """What its server says."""
+        return self._server.refusal_of(parameter) if isinstance(self._server, KnowsParameters) else None
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[Response]:
         """Ask it, with what fits: no tools, the newest messages, a short answer."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from models.usage import Usage
 
@@ -17,7 +17,9 @@ class ModelRequest:
 
     `messages` are `{"role": "user" | "assistant", "content": str | [blocks]}`, already fit for a provider (see
     engine/transcript.py); `tools` are `{"name", "description", "input_schema"}`. `reasoning` asks to be shown a summary
-    of what the model thinks, where the model can give one.
+    of what the model thinks, where the model can give one. `output` is the JSON schema of the final answer, which
+    `system` tells the model of: for providers that make answers themselves. `temperature` and `repetition_penalty` are
+    left to the provider where they are None; `tool_choice` "any" wants a call of some tool, "none" none.
     """
 
     model: str
@@ -26,6 +28,10 @@ class ModelRequest:
     tools: list[dict[str, Any]] = field(default_factory=list)
     max_tokens: int = 8_192
     reasoning: bool = False
+    output: dict[str, Any] | None = None
+    temperature: float | None = None
+    repetition_penalty: float | None = None
+    tool_choice: Literal["auto", "any", "none"] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +83,36 @@ class Response(Protocol):
         ...
 
 
+def known_usage(response: Response) -> Usage | None:
+    """What was reported of a response until now; None where its input has not been counted yet."""
+    usage = response.partial().usage
+    counted = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return usage if counted else None
+
+
 class Provider(Protocol):
     """Makes answers. Raises ProviderFailure and nothing else of its own; leaving the context closes the connection."""
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[Response]:
         """Ask the model; the answer is taken within the context."""
+        ...
+
+
+@runtime_checkable
+class KnowsContexts(Protocol):
+    """A provider that can tell how much its models read."""
+
+    async def context_of(self, model: str) -> int | None:
+        """The most tokens of a request to the model; None where that can't be told."""
+        ...
+
+
+@runtime_checkable
+class KnowsParameters(Protocol):
+    """A provider that does not take every parameter of a request."""
+
+    def refusal_of(self, parameter: str) -> str | None:
+        """Why it does not take this parameter of a request, as a sentence; None where it does."""
         ...
 
 
@@ -91,13 +122,16 @@ class FailureKind(StrEnum):
     ERROR = "error"
     OVERLOADED = "overloaded"
     TIMEOUT = "timeout"
+    TOO_LONG = "too_long"
+    """The request has more tokens than the model reads."""
 
 
 class ProviderFailure(Exception):
     """A provider failed.
 
-    `retryable` tells whether asking again may help; `retry_after` is in seconds, where the provider named it. The
-    exception's own text is for the log alone; `shown` is what a run's owner may read: no raw words, keys or addresses.
+    `retryable` tells whether asking again may help, `elsewhere` whether asking another model may (as `retryable` where
+    that is not said); `retry_after` is in seconds, where the provider named it. The exception's own text is for the log
+    alone; `shown` is what a run's owner may read: no raw words, keys or addresses.
     """
 
     def __init__(
@@ -107,6 +141,7 @@ class ProviderFailure(Exception):
         *,
         shown: str,
         retryable: bool,
+        elsewhere: bool | None = None,
         retry_after: float | None = None,
         usage: Usage | None = None,
     ) -> None:
@@ -114,5 +149,6 @@ class ProviderFailure(Exception):
         self.kind = kind
         self.shown = shown
         self.retryable = retryable
+        self.elsewhere = retryable if elsewhere is None else elsewhere
         self.retry_after = retry_after
         self.usage = usage

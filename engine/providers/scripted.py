@@ -69,6 +69,24 @@ Scripted = Turn | Part | Iterable[Part] | Callable[[ModelRequest], "Turn | Part 
 """What may stand in a script: a turn, a single part or several, or a function that makes one of them of the request."""
 
 
+def overloaded() -> ProviderFailure:
+    """A turn in which the model's provider is overloaded: the model is asked again, or the next one is."""
+    return ProviderFailure(
+        FailureKind.OVERLOADED, "scripted: overloaded", shown="The model's provider is overloaded.", retryable=True
+    )
+
+
+def retired() -> ProviderFailure:
+    """A turn in which the provider does not know the model any more: the next one is asked at once."""
+    return ProviderFailure(
+        FailureKind.ERROR,
+        "scripted: retired",
+        shown="The model's provider does not know this model.",
+        retryable=False,
+        elsewhere=True,
+    )
+
+
 def as_turn(scripted: Turn | Part | Iterable[Part]) -> Turn:
     """A turn of whatever stands for one."""
     if isinstance(scripted, Turn):

@@ -13,11 +13,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
 
-from models.events import ReasoningDelta, RunResult, StreamEvent, TextDelta
+from models.events import ReasoningDelta, RunResult, StepFinished, StepRestarted, StreamEvent, TextDelta
 from models.text import utf16_length
 
 BATCH = 256
 """How many events, before merging, a reader takes from a log at a time."""
+
+BOUNDARIES = (StepFinished, StepRestarted, RunResult)
+"""Whatever came before one of these is in the rows, or is text that is dropped: lasting events are committed first."""
 
 _number = attrgetter("seq")
 
@@ -25,20 +28,25 @@ _number = attrgetter("seq")
 class Log:
     """The events of one stream in this process. Every method belongs to the event loop's thread.
 
-    `live` tells whether an owner publishes here: only then does the log hold all that was published above `gone`.
-    `owners` counts how often one began to.
-    `gone` is the number up to which only the rows have the events. `done` is true once RunResult is in.
+    `live` tells whether what an owner publishes comes here, from this process or from another one: only then does the
+    log hold all that was published above `gone`. `owners` counts how often that began. `fed` tells whether the owner is
+    in another process, and `lacking` that some of what it told has not come here.
+    `gone` is the number up to which only the rows have the events. `done` is true once RunResult is in. `nudges` counts
+    how often the rows should have been looked at.
     """
 
-    __slots__ = ("_events", "_waiters", "done", "gone", "live", "owners")
+    __slots__ = ("_events", "_waiters", "done", "fed", "gone", "lacking", "live", "nudges", "owners")
 
     def __init__(self) -> None:
         self.live = False
+        self.fed = False
+        self.lacking = False
         self.owners = 0
+        self.nudges = 0
         self.done = False
         self.gone = 0
         self._events: list[StreamEvent] = []
-        self._waiters: set[asyncio.Future[None]] = set()
+        self._waiters: set[asyncio.Future[bool]] = set()
 
     def __repr__(self) -> str:
         return f"<Log {self.gone}..{self.last} live={self.live} done={self.done} waiters={len(self._waiters)}>"
@@ -57,23 +65,67 @@ class Log:
         """How many readers wait for a change."""
         return len(self._waiters)
 
-    def append(self, event: StreamEvent) -> None:
+    def append(self, event: StreamEvent) -> bool:
         """Add an event, unless its number is not above the last one (a late writer) or the log is done.
 
         What was numbered below the first event of a log that had no owner yet can be in the rows alone.
         """
         if self.done or event.seq <= self.last:
-            return
+            return False
         if not self.live:
             self.live = True
+            self.fed = self.lacking = False
             self.owners += 1
             self._events.clear()
             self.gone = event.seq - 1
-        self._events.append(event)
-        if isinstance(event, RunResult):
-            self.done = True
-        if self._waiters:
+        self._add(event)
+        return True
+
+    def feed(self, event: StreamEvent, before: int) -> None:
+        """Add an event that another process published; `before` is the number that it had published before this one.
+
+        Where the log does not go up to there, what lies between is trimmed, or was lost with the text of the step
+        under way: nothing more is given until an event tells that the rows have all that is worth having before it.
+        """
+        if self.done or event.seq <= self.last:
+            return
+        if before > self.last:
+            self.lose(before)
+        if self.lacking and not isinstance(event, BOUNDARIES):
+            self.gone = event.seq
+            return
+        if not self.live:
+            self.reset(event.seq - 1 if self.lacking else self.gone, fed=True)
+        self._add(event)
+
+    def skip(self, gone: int) -> None:
+        """Another process says that all up to `gone` is in the rows."""
+        if not self.live or gone > self.last:
+            self.reset(gone, fed=True)
+
+    def lose(self, upto: int) -> None:
+        """What another process published up to `upto` has not come here, and perhaps is not in the rows either."""
+        if self.done or upto <= self.last:
+            return
+        was_live, self.live = self.live, False
+        self.fed = self.lacking = True
+        self._events.clear()
+        self.gone = upto
+        if was_live:
             self._wake()
+
+    def copy(self) -> Log:
+        """The same events in a log that nobody reads yet."""
+        other = Log()
+        other.live, other.fed, other.owners, other.done, other.gone = (
+            self.live,
+            self.fed,
+            self.owners,
+            self.done,
+            self.gone,
+        )
+        other._events = list(self._events)
+        return other
 
     def trim(self, upto: int) -> None:
         """Let go of what is numbered up to `upto`: the rows hold it."""
@@ -85,22 +137,25 @@ class Log:
         if beyond:
             self._wake()
 
-    def reset(self, gone: int) -> None:
+    def reset(self, gone: int, *, fed: bool = False) -> None:
         """A new owner takes over: what is numbered up to `gone` is in the rows alone, and nothing else is known yet."""
         if self.done:
             return
         self._events.clear()
         self.gone = max(gone, self.gone)
-        self.live = True
+        self.live, self.lacking = True, False
+        self.fed = fed
         self.owners += 1
         self._wake()
 
     def forsake(self) -> None:
-        """The owner is gone, and nobody follows it for now: until then readers have the rows alone."""
-        if self.done:
+        """The owner is gone, or out of reach, and nobody follows it for now: until then readers have the rows alone."""
+        if self.done or not (self.live or self.lacking):
             return
         self._events.clear()
-        self.live = False
+        if self.fed:
+            self.gone = 0  # what is brought here again begins where its owner says
+        self.live = self.fed = self.lacking = False
         self._wake()
 
     def covers(self, cursor: int) -> bool:
@@ -113,27 +168,35 @@ class Log:
         found = self._events[start : start + BATCH]
         return found if len(found) < 2 else merged(found)
 
-    async def changed(self, seconds: float) -> bool:
-        """Wait until something is published or let go of, or so many seconds have passed; tells whether it changed.
+    async def changed(self) -> bool:
+        """Wait until something is published or let go of (True), or the rows should be looked at (False).
 
         Nothing is missed as long as the caller has not awaited anything since it last looked.
         """
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
+        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiters.add(waiter)
-        timer = loop.call_later(seconds, _settle, waiter)
         try:
-            await waiter
+            return await waiter
         finally:
-            timer.cancel()
-            still_waiting = waiter in self._waiters
             self._waiters.discard(waiter)
-        return not still_waiting
 
-    def _wake(self) -> None:
+    def nudge(self) -> None:
+        """Have every reader look at the rows: they tell what was not published here."""
+        self.nudges += 1
+        self._wake(changed=False)
+
+    def _add(self, event: StreamEvent) -> None:
+        self._events.append(event)
+        if isinstance(event, RunResult):
+            self.done = True
+        if self._waiters:
+            self._wake()
+
+    def _wake(self, *, changed: bool = True) -> None:
         waiters, self._waiters = self._waiters, set()
         for waiter in waiters:
-            _settle(waiter)
+            if not waiter.done():
+                waiter.set_result(changed)
 
 
 def merged(events: Sequence[StreamEvent]) -> list[StreamEvent]:
@@ -172,8 +235,3 @@ def _joined(pieces: list[TextDelta | ReasoningDelta]) -> StreamEvent:
     if len(pieces) == 1:
         return pieces[0]
     return dataclasses.replace(pieces[-1], offset=pieces[0].offset, text="".join(piece.text for piece in pieces))
-
-
-def _settle(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from models.events import ReasoningDelta, RunResult, StepFinished, StreamEvent, TextDelta
+from models.events import InputQueued, ReasoningDelta, RunResult, StepFinished, StreamEvent, TextDelta
 from models.stream import StreamRows
 
 
@@ -20,6 +20,18 @@ def replay(rows: StreamRows, after: int = 0, upto: int | None = None) -> list[St
     events = [event for event in _in_order(rows) if event.seq > after and (upto is None or event.seq <= upto)]
     events.sort(key=lambda event: event.seq)
     end = next((index for index, event in enumerate(events, 1) if isinstance(event, RunResult)), len(events))
+    return events[:end]
+
+
+def settled(events: list[StreamEvent]) -> list[StreamEvent]:
+    """Those of replayed events that can be given although nobody knows what else is published.
+
+    InputQueued alone is written while a step's text is under way: where nothing follows it in the rows, text that they
+    do not have yet may stand before it, and its reader would never be given that.
+    """
+    end = len(events)
+    while end and isinstance(events[end - 1], InputQueued):
+        end -= 1
     return events[:end]
 
 

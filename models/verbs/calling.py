@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from models.call import ToolCall, call_from_row, tool_calls
 from models.enums import ToolCallState
 from models.run import Run
-from models.verbs.closing import tell_finished, tell_started
+from models.verbs.closing import stop_children, tell_finished, tell_started
 from models.verbs.errors import LeaseLost
 from models.verbs.journal import Journal, told_before
-from models.verbs.row import Done, Numbers, change_run, fenced
+from models.verbs.row import Done, Numbers, change_call, change_run, fenced
 
 
 def start_call(
@@ -29,8 +28,7 @@ def start_call(
         return _found_again(c, run, call, numbers)
     if not call.is_open:
         raise LeaseLost(f"{call_id} is {call.state}")
-    started = replace(call, state=ToolCallState.RUNNING, attempt=attempt, fence=fence, started_at=at)
-    _write(c, started)
+    started = change_call(c, call, state=ToolCallState.RUNNING, attempt=attempt, fence=fence, started_at=at)
     journal = Journal(c, numbers, at)
     tell_started(journal, started)
     run = change_run(c, "start_call", run, at)
@@ -51,20 +49,22 @@ def finish_call(
 ) -> Done:
     """Record a call's result; one that never began (a bad call, one that was not run) is told as begun too.
 
-    Raises LeaseLost.
+    What a call that did not succeed has begun is stopped. Raises LeaseLost.
     """
     run = fenced(c, run_id, fence)
     call = _get(c, call_id)
     if not call.is_open:
         return _found_again(c, run, call, numbers)
-    finished = replace(call, state=state, result=result, is_error=is_error, finished_at=at)
-    _write(c, finished)
+    finished = change_call(c, call, state=state, result=result, is_error=is_error, finished_at=at)
+    others: list[Done] = []
+    if state is not ToolCallState.SUCCEEDED:
+        stop_children(c, run.id, at, others, of_call=finished)
     journal = Journal(c, numbers, at)
     if call.state is not ToolCallState.RUNNING:
         tell_started(journal, finished)
-    tell_finished(journal, finished)
+    tell_finished(c, journal, finished)
     run = change_run(c, "finish_call", run, at)
-    return Done(run, journal.write(), tuple(journal.events), calls=(finished,))
+    return Done(run, journal.write(), tuple(journal.events), calls=(finished,), others=tuple(others))
 
 
 def _found_again(c: Connection, run: Run, call: ToolCall, numbers: Numbers) -> Done:
@@ -75,19 +75,3 @@ def _found_again(c: Connection, run: Run, call: ToolCall, numbers: Numbers) -> D
 
 def _get(c: Connection, call_id: str) -> ToolCall:
     return call_from_row(c.execute(select(tool_calls).where(tool_calls.c.id == call_id)).one())
-
-
-def _write(c: Connection, call: ToolCall) -> None:
-    c.execute(
-        update(tool_calls)
-        .where(tool_calls.c.id == call.id)
-        .values(
-            state=call.state,
-            result=call.result,
-            is_error=call.is_error,
-            attempt=call.attempt,
-            fence=call.fence,
-            started_at=call.started_at,
-            finished_at=call.finished_at,
-        )
-    )

@@ -8,11 +8,13 @@ from typing import Any
 from sqlalchemy import Connection, insert
 
 from models.call import OPEN_STATES, call_to_row, calls_of_steps, tool_calls
+from models.compaction import compactions_of, insert_compaction
 from models.content import INTERRUPTED, has_tool_use
 from models.enums import Role, RunStatus, ToolCallState
 from models.key import Key, keep_answer
 from models.message import Message, messages_after
 from models.run import Run
+from models.spending import Bounds
 from models.verbs.errors import NoSuchMessage
 from models.verbs.row import (
     Done,
@@ -26,15 +28,25 @@ from models.verbs.row import (
     user_message,
 )
 from models.verbs.sending import known_answer
+from models.verbs.spending import open_purse
 
 
 def fork(
-    c: Connection, *, run_id: str, seq: int, text: str | None, key: Key | None, holder: Holder, ids: NewId, at: int
+    c: Connection,
+    *,
+    run_id: str,
+    seq: int,
+    text: str | None,
+    key: Key | None,
+    holder: Holder,
+    ids: NewId,
+    at: int,
+    budget: Bounds | None = None,
 ) -> tuple[Done, dict[str, Any]]:
     """Copy the transcript up to `seq`, moved back where that would part a call from its result.
 
-    The copy's tool calls are rows under new ids that are never run. With `text` the new run begins a turn with it,
-    else it is IDLE. Raises RunMissing, NoSuchMessage, KeyUsedOtherwise.
+    The copy's tool calls are rows under new ids that are never run. With `text` the new run begins a turn with it, and
+    with this `budget`, else it is IDLE. Raises RunMissing, NoSuchMessage, KeyUsedOtherwise.
     """
     if (known := known_answer(c, key, at)) is not None:
         return known
@@ -43,12 +55,15 @@ def fork(
         raise NoSuchMessage(f"{run_id} {seq}")
     kept = _whole(messages_after(c, run_id, 0, seq))
     run = _new_run(source, kept, text, holder, ids, at)
+    if text is not None:
+        run = replace(run, purses=open_purse(c, run.id, 1, budget))
     insert_run(c, "fork", run, lease_of(holder) if text is not None else 0)
     messages = [replace(message, id=ids("msg"), run_id=run.id, fence=0, created_at=at, usage=None) for message in kept]
     if text is not None:
         messages.append(user_message(run, ids, run.seq, text, run.steps, at))
     store_messages(c, messages)
     _copy_calls(c, source, run, kept, ids)
+    _copy_compaction(c, source, run, len(kept), ids)
     numbers = None
     if run.stream_id is not None:
         numbers = open_stream(c, run, run.stream_id, 1, holder, at, seq_before=len(kept))
@@ -70,6 +85,8 @@ def _new_run(source: Run, kept: list[Message], text: str | None, holder: Holder,
         id=ids("run"),
         user_id=source.user_id,
         agent=source.agent,
+        agent_id=source.agent_id,
+        kind=source.kind,
         status=RunStatus.RUNNING if begins else RunStatus.IDLE,
         created_at=at,
         updated_at=at,
@@ -88,6 +105,16 @@ def _new_run(source: Run, kept: list[Message], text: str | None, holder: Holder,
         seq=len(kept) + (1 if begins else 0),
         started_at=at if begins and holder.worker else None,
     )
+
+
+def _copy_compaction(c: Connection, source: Run, run: Run, kept: int, ids: NewId) -> None:
+    """What stands for a part of the copied transcript alone stands for it in the copy too."""
+    within = [one for one in compactions_of(c, source.id) if one.summed_to < kept]
+    if within:
+        newest = within[-1]
+        trimmed_to, seq = min(newest.trimmed_to, kept), min(newest.seq, kept)
+        copied = replace(newest, id=ids("cmp"), run_id=run.id, model_call_id=None, trimmed_to=trimmed_to, seq=seq)
+        insert_compaction(c, copied)
 
 
 def _copy_calls(c: Connection, source: Run, run: Run, kept: list[Message], ids: NewId) -> None:

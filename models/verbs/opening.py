@@ -7,9 +7,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from models.attachment import Attachment, store_attachments
+from models.content import input_blocks, plain_or_blocks
 from models.enums import RunStatus
 from models.key import Key, claim_key, keep_answer
 from models.run import Run, get_run
+from models.spending import Bounds
 from models.verbs.row import (
     Done,
     Holder,
@@ -20,11 +23,17 @@ from models.verbs.row import (
     store_messages,
     user_message,
 )
+from models.verbs.spending import open_purse
 
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """What a run is opened with. `context` holds trusted values for tools, which only server code sets."""
+    """What a run is opened with. `context` holds trusted values for tools, which only server code sets.
+
+    The files of `attached` are stored already.
+    `agent_id` and `kind` are those of a stored agent, and `agent` is its word.
+    `budget` is that of its first turn. A run that another one begins draws from the other's `purses` too.
+    """
 
     user_id: str
     agent: str
@@ -33,6 +42,11 @@ class NewRun:
     metadata: dict[str, Any] = field(default_factory=dict)
     context: dict[str, Any] = field(default_factory=dict)
     roles: list[str] = field(default_factory=list)
+    attached: tuple[Attachment, ...] = ()
+    budget: Bounds | None = None
+    purses: list[str] | None = None
+    agent_id: str | None = None
+    kind: str | None = None
 
 
 def open_run(
@@ -47,13 +61,31 @@ def open_run(
         run = get_run(c, known["run_id"])
         assert run is not None  # noqa: S101 - a key is kept in the transaction that wrote its run
         return Done(run), known
+    done = insert_opened(c, new, holder, ids, at)
+    answer = {"run_id": done.run.id, "queued": False, "input_id": None}
+    keep_answer(c, key, answer)
+    return done, answer
+
+
+def insert_opened(
+    c: Connection, new: NewRun, holder: Holder, ids: NewId, at: int, *, parent: tuple[str, str] | None = None
+) -> Done:
+    """Write the rows of a run that begins.
+
+    `parent` is the run that begins it as a sub-agent's, and the name of the call that does (see models/child.py).
+    """
+    run_id = ids("run")
+    parent_id, parent_call = parent or (None, None)
+    own = open_purse(c, run_id, 1, new.budget)
     run = insert_run(
         c,
         "open",
         Run(
-            id=ids("run"),
+            id=run_id,
             user_id=new.user_id,
             agent=new.agent,
+            agent_id=new.agent_id,
+            kind=new.kind,
             status=RunStatus.RUNNING,
             created_at=at,
             updated_at=at,
@@ -61,6 +93,8 @@ def open_run(
             metadata=new.metadata,
             context=new.context,
             roles=new.roles,
+            parent_id=parent_id,
+            parent_call=parent_call,
             fence=1,
             worker=holder.worker,
             generation=1,
@@ -68,13 +102,14 @@ def open_run(
             turn_started_at=at,
             seq=1,
             started_at=at if holder.worker else None,
+            purses=[*(new.purses or ()), *(own or ())] or None,
         ),
         lease_of(holder),
     )
-    message = user_message(run, ids, 1, new.input, 0, at)
+    store_attachments(c, new.attached)
+    content = plain_or_blocks(input_blocks(new.input, [one.block for one in new.attached]))
+    message = user_message(run, ids, 1, content, 0, at)
     store_messages(c, [message])
     assert run.stream_id is not None  # noqa: S101 - given just above
     numbers = open_stream(c, run, run.stream_id, 1, holder, at, seq_before=0)
-    answer = {"run_id": run.id, "queued": False, "input_id": None}
-    keep_answer(c, key, answer)
-    return Done(run, numbers, messages=(message,)), answer
+    return Done(run, numbers, messages=(message,))

@@ -8,15 +8,17 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from models.call import ToolCall
+from models.call import ToolCall, tool_calls
 from models.enums import Role, RunStatus
 from models.events import StreamEvent
 from models.message import Message, agent_messages, message_from_row, message_to_row
 from models.run import Run, agent_runs, run_columns, run_from_row, run_to_row
+from models.spending import Bounds
 from models.stream import streams
 from models.tables import database_now
 from models.transitions import check_transition
 from models.verbs.errors import LeaseLost, RunMissing
+from models.verbs.spending import open_purse
 
 NewId = Callable[[str], str]
 HEADROOM = 16_384  # event numbers reserved ahead for the owner of a stream
@@ -42,13 +44,17 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a verb did: the run as it now is, what it stored, and the events to publish after the commit."""
+    """What a verb did: the run as it now is, what it stored, and the events to publish after the commit.
+
+    `others` is what it did to other runs on the way: a child that was opened, children that were stopped.
+    """
 
     run: Run
     numbers: Numbers | None = None
     events: tuple[StreamEvent, ...] = ()
     messages: tuple[Message, ...] = ()
     calls: tuple[ToolCall, ...] = ()
+    others: tuple[Done, ...] = ()
 
 
 _LOCK = (
@@ -82,14 +88,47 @@ def insert_run(c: Connection, verb: str, run: Run, lease_until: Any) -> Run:
 
 
 def change_run(c: Connection, verb: str, run: Run, at: int, *, lease_until: Any = None, **changes: Any) -> Run:
-    """Write changes to a locked run: the only place where a status is set. `lease_until` may be an SQL expression."""
+    """Write changes to a locked run: the only place where a status is changed.
+
+    `lease_until` may be an SQL expression.
+    """
     check_transition(verb, run.status, changes.get("status", run.status))
-    changes |= {"revision": run.revision + 1, "updated_at": max(at, run.updated_at)}
+    changes |= _moved(run, at)
     columns = run_columns(changes)
     if lease_until is not None:
         columns["lease_until"] = lease_until
     c.execute(update(agent_runs).where(agent_runs.c.id == run.id).values(columns))
     return replace(run, **changes)
+
+
+def change_runs(
+    c: Connection, verb: str, changes: Sequence[tuple[Run, dict[str, Any]]], at: int, *, lease_until: Any
+) -> list[Run]:
+    """The same for several locked runs at once, each with its own values of the same columns; their status stays."""
+    if not changes:
+        return []
+    changed = []
+    rows = []
+    for run, values in changes:
+        check_transition(verb, run.status, run.status)
+        moved = values | _moved(run, at)
+        changed.append(replace(run, **moved))
+        rows.append({f"new_{name}": value for name, value in run_columns(moved).items()} | {"changed_id": run.id})
+    columns: dict[str, Any] = {name[4:]: bindparam(name) for name in rows[0] if name != "changed_id"}
+    statement = update(agent_runs).where(agent_runs.c.id == bindparam("changed_id"))
+    c.execute(statement.values(**columns, lease_until=lease_until), rows)
+    return changed
+
+
+def change_call(c: Connection, call: ToolCall, **changes: Any) -> ToolCall:
+    """Write changes to a tool call of a locked run: the only place where a call that is there is changed."""
+    c.execute(update(tool_calls).where(tool_calls.c.id == call.id).values(changes))
+    return replace(call, **changes)
+
+
+def _moved(run: Run, at: int) -> dict[str, Any]:
+    """What rises at every change."""
+    return {"revision": run.revision + 1, "updated_at": max(at, run.updated_at)}
 
 
 def lease_of(holder: Holder) -> Any:
@@ -118,11 +157,39 @@ def open_stream(
 
 
 def begin_turn(
+    c: Connection,
+    verb: str,
+    run: Run,
+    *,
+    stream_id: str,
+    holder: Holder,
+    at: int,
+    budget: Bounds | None,
+    **changes: Any,
+) -> tuple[Run, Numbers]:
+    """Begin a turn of a locked run, by a new generation.
+
+    `budget` is the turn's own, which nothing is taken from yet. `changes` are further changes to the row. The turn's
+    first message, if any, is the caller's to store.
+    """
+    turn: dict[str, Any] = {
+        "output": None,
+        "pending": (),
+        "turn_steps": 0,
+        "corrections": 0,
+        "turn_started_at": at,
+        "turn_spent_ms": 0,
+        "purses": open_purse(c, run.id, run.generation + 1, budget),
+    }
+    return begin_generation(c, verb, run, stream_id=stream_id, holder=holder, at=at, **{**turn, **changes})
+
+
+def begin_generation(
     c: Connection, verb: str, run: Run, *, stream_id: str, holder: Holder, at: int, **changes: Any
 ) -> tuple[Run, Numbers]:
-    """Begin a turn of a locked run: a new generation with its stream and fence, what was said of the last one cleared.
+    """A new generation of a locked run, with its stream and fence; what was said of the last one is cleared.
 
-    `changes` are further changes to the row. The turn's first message, if any, is the caller's to store.
+    The turn goes on: its steps, its time and its budget carry over. `changes` are further changes to the row.
     """
     generation = run.generation + 1
     numbers = open_stream(c, run, stream_id, generation, holder, at, seq_before=run.seq)
@@ -130,8 +197,6 @@ def begin_turn(
         "status": RunStatus.RUNNING,
         "finish": None,
         "error": None,
-        "output": None,
-        "pending": (),
         "cancel_requested": False,
         "cancel_ordinal": 0,
         "cancel_reason": None,
@@ -140,11 +205,10 @@ def begin_turn(
         "takeovers": 0,
         "generation": generation,
         "stream_id": stream_id,
-        "turn_steps": 0,
-        "turn_started_at": at,
         "step": run.steps,
         "attempt": 1,
         "step_fence": 0,
+        "step_max_tokens": None,
         "started_at": at if holder.worker else None,
     }
     return change_run(c, verb, run, at, lease_until=lease_of(holder), **{**fresh, **changes}), numbers

@@ -6,17 +6,21 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from models.content import has_tool_use, result_blocks, user_content
-from models.enums import Role, RunStatus, SteerMode
+from models.attachment import Attachment, store_attachments
+from models.content import has_tool_use, input_blocks, plain_or_blocks, result_blocks, user_content
+from models.enums import Role, RunStatus, SteerMode, ToolCallState
 from models.key import Key, claim_key, keep_answer
 from models.message import Message
 from models.run import PendingInput, Run, get_run
-from models.verbs.closing import close_dangling
+from models.spending import Bounds
+from models.verbs.closing import close_dangling, dangling_calls, tell_closed
 from models.verbs.errors import Busy, NothingToAnswer, QueueFull
+from models.verbs.journal import Journal
 from models.verbs.row import (
     Done,
     Holder,
     NewId,
+    begin_generation,
     begin_turn,
     change_run,
     last_message,
@@ -24,6 +28,7 @@ from models.verbs.row import (
     store_messages,
     user_message,
 )
+from models.verbs.stepping import apply_inputs
 
 QUEUE_MESSAGES = 32
 QUEUE_CHARACTERS = 32 * 1_024
@@ -50,27 +55,52 @@ def send(
     ids: NewId,
     at: int,
     changes: dict[str, Any],
+    attached: tuple[Attachment, ...] = (),
+    budget: Bounds | None = None,
 ) -> tuple[Done, dict[str, Any]]:
     """Queue the input where the run is generating or waiting, else begin its next turn with it: one transaction.
 
-    `changes` are the title and metadata that replace the run's, where given. Raises RunMissing, QueueFull,
-    KeyUsedOtherwise.
+    A WAITING run that is to be interrupted goes on with it at once: what waits is answered as not run. `changes` are
+    the title and metadata that replace the run's, where given; the files of `attached` are stored already;
+    `budget` is that of a turn that begins. Raises RunMissing, QueueFull, KeyUsedOtherwise.
     """
     if (known := known_answer(c, key, at)) is not None:
         return known
     run, _ = lock(c, run_id)
+    store_attachments(c, attached)
+    blocks = [one.block for one in attached]
     if run.status in _QUEUING:
-        item = PendingInput(ids("inp"), text, mode, at, run.next_ordinal)
+        item = PendingInput(ids("inp"), text, mode, at, run.next_ordinal, attached=tuple(blocks))
         _check_room(run, text)
-        done = Done(
-            change_run(c, "send", run, at, pending=(*run.pending, item), next_ordinal=run.next_ordinal + 1, **changes)
-        )
+        changes = {**changes, "pending": (*run.pending, item), "next_ordinal": run.next_ordinal + 1}
+        if run.status is RunStatus.WAITING and mode is SteerMode.INTERRUPT:
+            done = _go_on_with(c, run, holder, ids, at, changes)
+        else:
+            done = Done(change_run(c, "send", run, at, **changes))
         answer = {"run_id": run.id, "queued": True, "input_id": item.id}
     else:
-        done = _begin_with(c, "send", run, [text], holder, ids, at, changes)
+        done = _begin_with(c, "send", run, input_blocks(text, blocks), holder, ids, at, changes, budget)
         answer = {"run_id": run.id, "queued": False, "input_id": None}
     keep_answer(c, key, answer)
     return done, answer
+
+
+def _go_on_with(c: Connection, run: Run, holder: Holder, ids: NewId, at: int, changes: dict[str, Any]) -> Done:
+    """Begin a WAITING run's next generation with all of its queued input, within the same turn."""
+    inputs: tuple[PendingInput, ...] = changes["pending"]
+    begun = [call.id for call in dangling_calls(c, run) if call.state is ToolCallState.RUNNING]
+    others: list[Done] = []
+    calls = close_dangling(c, run, at, None, others)
+    now, numbers = begin_generation(
+        c, "send", run, stream_id=ids("str"), holder=holder, at=at, **{**changes, "pending": (), "seq": run.seq + 1}
+    )
+    journal = Journal(c, numbers, at)
+    tell_closed(c, run, journal, begun)
+    content = user_content(result_blocks(calls), [item.blocks for item in inputs])
+    message = user_message(now, ids, now.seq, content, run.steps, at)
+    store_messages(c, [message])
+    apply_inputs(journal, inputs, now.seq, run.steps, 1)
+    return Done(now, journal.write(), tuple(journal.events), (message,), others=tuple(others))
 
 
 def _check_room(run: Run, text: str) -> None:
@@ -83,25 +113,25 @@ def _begin_with(
     c: Connection,
     verb: str,
     run: Run,
-    inputs: list[str],
+    said: list[dict[str, Any]],
     holder: Holder,
     ids: NewId,
     at: int,
     changes: dict[str, Any],
+    budget: Bounds | None,
 ) -> Done:
-    """Begin a turn: results of calls that dangle and the inputs are one user message, so that the pair stays whole."""
-    results = result_blocks(close_dangling(c, run, at, None))
+    """Begin a turn: results of calls that dangle and what is said are one user message: the pair stays whole."""
+    others: list[Done] = []
+    blocks = user_content(result_blocks(close_dangling(c, run, at, None, others)), [said])
     begun, numbers = begin_turn(
-        c, verb, run, stream_id=ids("str"), holder=holder, at=at, **changes,
-        seq=run.seq + 1 if results or inputs else run.seq,
+        c, verb, run, stream_id=ids("str"), holder=holder, at=at, budget=budget, **changes,
+        seq=run.seq + 1 if blocks else run.seq,
     )  # fmt: skip
     messages: tuple[Message, ...] = ()
-    if results or inputs:
-        plain = not results and len(inputs) == 1
-        content: Any = inputs[0] if plain else user_content(results, inputs)
-        messages = (user_message(begun, ids, begun.seq, content, run.steps, at),)
+    if blocks:
+        messages = (user_message(begun, ids, begun.seq, plain_or_blocks(blocks), run.steps, at),)
         store_messages(c, messages)
-    return Done(begun, numbers, messages=messages)
+    return Done(begun, numbers, messages=messages, others=tuple(others))
 
 
 def withdraw(c: Connection, *, run_id: str, input_id: str, at: int) -> tuple[Done, bool]:
@@ -114,9 +144,18 @@ def withdraw(c: Connection, *, run_id: str, input_id: str, at: int) -> tuple[Don
 
 
 def retry(
-    c: Connection, *, run_id: str, key: Key | None, holder: Holder, ids: NewId, at: int
+    c: Connection,
+    *,
+    run_id: str,
+    key: Key | None,
+    holder: Holder,
+    ids: NewId,
+    at: int,
+    budget: Bounds | None = None,
 ) -> tuple[Done, dict[str, Any]]:
     """Begin a generation of a FAILED or CANCELLED run without input, from its last completed step.
+
+    It is a turn of its own, with this `budget`.
 
     Raises RunMissing, Busy, NothingToAnswer, KeyUsedOtherwise.
     """
@@ -127,7 +166,7 @@ def retry(
         raise Busy(run_id)
     if run.status in (RunStatus.IDLE, RunStatus.COMPLETED) or _is_answered(last_message(c, run)):
         raise NothingToAnswer(run_id)
-    done = _begin_with(c, "retry", run, [], holder, ids, at, {})
+    done = _begin_with(c, "retry", run, [], holder, ids, at, {}, budget)
     answer = {"run_id": run.id, "queued": False, "input_id": None}
     keep_answer(c, key, answer)
     return done, answer

@@ -5,21 +5,27 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 import click
 
-from engine.loading import LoadError, load_agents
+from engine.budgets import unpriced
+from engine.files.opening import folder_beside, open_files
+from engine.loading import Agents, LoadError, load_agents
 from engine.providers.prices import PricesInvalid, load_prices
 from engine.providers.reaching import problem_of_provider
+from engine.streams.redis_client import problem_of_redis
 from models.migrate import history, newest_revision
 from steersman import pages
+from steersman.commands.balance import balance_in, told
+from steersman.commands.complaints import Complaint
 from steersman.commands.version import own_version
-from steersman.process import DatabaseUnreachable, revision_in
+from steersman.log import Redaction
+from steersman.process import DatabaseUnreachable, files_not_shared, limits_of, revision_in
 from steersman.provider import Choice, NoProvider, choose_provider
-from steersman.settings import BadSettings, Settings, read_settings, shown
+from steersman.settings import BadSettings, Settings, read_settings, secrets_of, shown
 
 
 class Mark(StrEnum):
@@ -43,7 +49,7 @@ class Finding:
 @click.option("--offline", is_flag=True, help="Do not ask whether the provider answers.")
 @click.pass_context
 def command(ctx: click.Context, *, offline: bool) -> None:
-    """Check settings, database, agents and provider.
+    """Check settings, database, Redis, files, agents and provider.
 
     Secrets are redacted. Each line says ok, note (what some uses need) or problem, and what to do. The provider is
     asked for its list of models at most, never for an answer. The exit code is 1 where there is a problem.
@@ -64,7 +70,9 @@ async def _findings(*, offline: bool) -> list[Finding]:
         return found + [Finding(Mark.PROBLEM, "settings", problem) for problem in error.problems]
     changed = [f"{name}={value}" for name, value in shown(settings).items() if value != shown(Settings())[name]]
     found.append(Finding(Mark.OK, "settings", ", ".join(changed) or "all as they come"))
-    found += [_sign_in(settings), *await _database(settings), *_agents(settings), *_prices(settings)]
+    found += [_sign_in(settings), *await _database(settings), *await _redis(settings), *await _files(settings)]
+    balance = await _balance(settings)
+    found += [*_agents(settings), *_prices(settings, has_balance=balance != []), *balance]
     found.append(await _provider(offline=offline))
     return [*found, _pages(settings)]
 
@@ -98,6 +106,35 @@ async def _database(settings: Settings) -> list[Finding]:
     return [reached, Finding(Mark.OK, "schema", f"at revision {revision}, the newest")]
 
 
+async def _redis(settings: Settings) -> list[Finding]:
+    if settings.redis_url is None:
+        if settings.database_url.startswith("sqlite:"):
+            return []  # one process shares nothing
+        words = "none: tokens are seen live in the process that runs the agent alone; several need STEERSMAN_REDIS_URL"
+        return [Finding(Mark.NOTE, "redis", words)]
+    address = shown(settings)["STEERSMAN_REDIS_URL"]
+    problem = await problem_of_redis(settings.redis_url)
+    if problem is None:
+        return [Finding(Mark.OK, "redis", f"{address} answers")]
+    words = Redaction(secrets_of(settings))(problem).rstrip(".")
+    return [Finding(Mark.PROBLEM, "redis", f"{address} can't be used: {words}. Start it, or set STEERSMAN_REDIS_URL.")]
+
+
+async def _files(settings: Settings) -> list[Finding]:
+    store = open_files(
+        settings.database_url, folder=settings.files, url=settings.files_url, endpoint=settings.files_endpoint
+    )
+    where = settings.files_url or str(settings.files or folder_beside(settings.database_url))
+    problem = await store.problem()
+    if problem is not None:
+        setting = "STEERSMAN_FILES_URL" if settings.files_url else "STEERSMAN_FILES"
+        return [Finding(Mark.PROBLEM, "files", f"{problem.rstrip('.')}. Attachments need it; see {setting}.")]
+    warning = files_not_shared(settings)
+    if warning is not None:
+        return [Finding(Mark.NOTE, "files", warning)]
+    return [Finding(Mark.OK, "files", f"attachments go to {where}")]
+
+
 def _agents(settings: Settings) -> Iterator[Finding]:
     try:
         agents = load_agents(settings.agents)
@@ -111,17 +148,43 @@ def _agents(settings: Settings) -> Iterator[Finding]:
         yield Finding(Mark.PROBLEM, "agents", str(failed))
     for warning in agents.warnings:
         yield Finding(Mark.NOTE, "agents", warning)
-    allowed = settings.allowed_models
+    yield from _forbidden(agents, settings.allowed_models)
+
+
+def _forbidden(agents: Agents, allowed: Collection[str] | None) -> Iterator[Finding]:
+    """The agents that name models which are not allowed: those are left out, and where no other is left, all fails."""
     for name, agent in agents.items():
-        if allowed is not None and agent.models[0] not in allowed:
-            yield Finding(Mark.PROBLEM, "agents", f"{name} asks {agent.models[0]}, not in STEERSMAN_ALLOWED_MODELS")
+        names = [model for model in agent.models if allowed is not None and model not in allowed]
+        if not names:
+            continue
+        words = f"{name} asks {', '.join(names)}, not in STEERSMAN_ALLOWED_MODELS"
+        if len(names) == len(agent.models):
+            yield Finding(Mark.PROBLEM, "agents", words)
+        else:
+            yield Finding(Mark.NOTE, "agents", f"{words}: left out, its other models are used")
 
 
-def _prices(settings: Settings) -> Iterator[Finding]:
+def _prices(settings: Settings, *, has_balance: bool) -> Iterator[Finding]:
     try:
-        load_prices(settings.prices)
+        prices = load_prices(settings.prices)
     except PricesInvalid as error:
         yield Finding(Mark.PROBLEM, "prices", f"{error} (STEERSMAN_PRICES)")
+        return
+    try:
+        agents = load_agents(settings.agents)
+    except LoadError:  # told among the agents
+        return
+    allowed = settings.allowed_models
+    for words in unpriced(agents, prices, limits_of(settings), has_balance=has_balance, allowed=allowed):
+        yield Finding(Mark.PROBLEM, "prices", f"{words}. Add its price to the file that STEERSMAN_PRICES names")
+
+
+async def _balance(settings: Settings) -> list[Finding]:
+    try:
+        kept = await balance_in(settings)
+    except (Complaint, DatabaseUnreachable):  # told of the database
+        return []
+    return [] if kept is None else [Finding(Mark.OK, "balance", told(kept))]
 
 
 async def _provider(*, offline: bool) -> Finding:

@@ -12,8 +12,8 @@ BACKLOG = 2048
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not listened on
 
 
-def listen(host: str, port: int, *, patience: float = 0.0) -> socket.socket:
-    """A listening socket; port 0 takes any free one. Raises Complaint.
+def listen(host: str, port: int, *, setting: str = "STEERSMAN_PORT", patience: float = 0.0) -> socket.socket:
+    """A listening socket; port 0 takes any free one. Raises Complaint, which names the `setting` of the port.
 
     `patience` is how many seconds to wait for a port that is taken: by a server that is about to end.
     """
@@ -23,7 +23,7 @@ def listen(host: str, port: int, *, patience: float = 0.0) -> socket.socket:
             return _listen(host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or time.monotonic() >= until:
-                raise Complaint(_words(host, port, error)) from error
+                raise Complaint(_words(host, port, setting, error)) from error
         time.sleep(0.05)
 
 
@@ -50,9 +50,9 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _words(host: str, port: int, error: OSError) -> str:
+def _words(host: str, port: int, setting: str, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} of {host} is taken: stop what listens there, or choose another one (STEERSMAN_PORT)."
+        return f"Port {port} of {host} is taken: stop what listens there, or choose another one ({setting})."
     if error.errno == errno.EACCES:
-        return f"Port {port} may not be taken by this user: choose one above 1023 (STEERSMAN_PORT)."
+        return f"Port {port} may not be taken by this user: choose one above 1023 ({setting})."
     return f"Can't listen on {host}, port {port}: {error.strerror or error} (STEERSMAN_HOST)."

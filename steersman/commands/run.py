@@ -18,7 +18,12 @@ from steersman.commands.showing import AnswerAlone, JsonLines, Show, Transcript
 @click.argument("text")
 @click.option("--run", "run_id", metavar="RUN_ID", help="Go on with this run, or speak to it while it works.")
 @click.option("--json", "as_json", is_flag=True, help="Print each event as one line of JSON, as the API gives it.")
-@click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, once it is whole.")
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Print the answer alone, once it is whole; a checked one as JSON.",
+)
 @click.option("--as-user", metavar="ID", help="Whose run it is; `dev` where not given.")
 @click.option("--role", "roles", multiple=True, metavar="R", help="A role of that user; may be given again.")
 @click.option("--scripted", is_flag=True, help="Let the scripted demo model answer, even where there is a key.")

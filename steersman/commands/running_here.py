@@ -59,7 +59,7 @@ async def run_here(
         screen.note(f"Answers come from {choice.why}.", "dim")
     try:
         await bring_up_to_date(settings, only_fresh=True)
-        async with opened(settings, choice, agents) as engine:
+        async with opened(settings, choice, agents, takes=False) as engine:
             user = User(user_id, frozenset(roles))
             accepted = await _start(engine, agents, user, asked)
             if accepted.queued:

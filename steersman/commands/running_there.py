@@ -38,6 +38,11 @@ _WATCH = """subscription ($runId: ID!, $streamId: ID, $after: Int!) {
     ... on InputApplied { inputIds messageSeq }
     ... on StepFinished { messageSeq stopReason usage { ...used } }
     ... on StepRestarted { reason }
+    ... on ModelFellBack { from to reason }
+    ... on ContextCompacted { tokensBefore tokensAfter }
+    ... on CallsWaiting { calls { id } }
+    ... on SubagentStarted { toolCallId runId agent }
+    ... on SubagentFinished { toolCallId runId status }
     ... on RunResult {
       runId status finish text output model steps usage { ...used } cancelled error { code message }
     }
@@ -120,6 +125,8 @@ class There:
                 event: Event = answer["runStream"]
                 if event["__typename"] == "InputApplied":
                     self._turn.applied(event["inputIds"])
+                elif event["__typename"] == "CallsWaiting":
+                    event["callIds"] = [call["id"] for call in event.pop("calls")]
                 self._place = {"streamId": event["streamId"], "after": event["seq"]}
                 over = event["__typename"] == "RunResult" and await self._is_over(socket, self._turn)
                 yield event

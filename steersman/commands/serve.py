@@ -7,8 +7,8 @@ import os
 
 import click
 
-from engine.loading import Agents, load_agents
 from steersman import log
+from steersman.commands.announcing import load_and_tell, tell_of_missing_redis
 from steersman.commands.complaints import Complaint
 from steersman.commands.listening import address_of, listen
 from steersman.commands.loop import run_on_fast_loop
@@ -27,12 +27,16 @@ def command() -> None:
     provider (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL) unless STEERSMAN_WORKER is off. SIGTERM or Ctrl-C drains:
     readiness fails, no new work is taken, runs go on for up to STEERSMAN_DRAIN_SECONDS and are then handed back. A
     second Ctrl-C leaves at once.
+
+    Any number of them, and of `steersman worker`, may share one PostgreSQL database and one Redis
+    (STEERSMAN_REDIS_URL), behind any load balancer.
     """
     settings = read_settings(os.environ)
     log.configure(settings.log_format, settings.log_level, secrets=secrets_of(settings))
     check_sign_in(settings)
     choice = choose_provider(os.environ, fallback=None if settings.worker else Kind.NOBODY)
     agents = load_and_tell(settings)
+    tell_of_missing_redis(settings, served_here=True)
     with listen(settings.host, settings.port) as listening:
 
         def ready() -> None:
@@ -50,14 +54,3 @@ def check_sign_in(settings: Settings) -> None:
             "(those of your sign-in service): without one nobody could sign in. For trying things out there is "
             "`steersman dev`."
         )
-
-
-def load_and_tell(settings: Settings) -> Agents:
-    """The agents of the folder; what did not load is in the log. Raises LoadError where there is no folder."""
-    agents = load_agents(settings.agents)
-    for error in agents.errors:
-        logger.error("an agent did not load: %s", error)
-    for warning in agents.warnings:
-        logger.warning("%s", warning)
-    logger.info("agents: %s", ", ".join(agents) or "none")
-    return agents

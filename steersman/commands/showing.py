@@ -35,7 +35,7 @@ class JsonLines:
 
 
 class AnswerAlone:
-    """Nothing but the text of the answer, at the end."""
+    """Nothing but the answer, at the end: its text, or the checked value as JSON where the agent has an output type."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -43,7 +43,8 @@ class AnswerAlone:
     def __call__(self, event: Event) -> None:
         """Write the answer where this is the end."""
         if event["__typename"] == "RunResult":
-            self._screen.answer(event["text"])
+            output = event["output"]
+            self._screen.answer(event["text"] if output is None else json.dumps(output, ensure_ascii=False))
             self._screen.end_answer()
             if event["error"]:
                 self._screen.note(f"{event['error']['message']} ({event['error']['code']})", "bad")
@@ -63,9 +64,12 @@ class Transcript:
             "ToolCallStarted": self._call_started,
             "ToolCallProgress": self._call_progress,
             "ToolCallFinished": self._call_finished,
+            "SubagentStarted": lambda event: screen.note(f"  {event['agent']} works on it: {event['runId']}", "dim"),
             "InputQueued": lambda event: screen.note("An input waits for the next step.", "dim"),
             "InputApplied": lambda event: screen.note("What was said meanwhile is taken up.", "dim"),
             "StepRestarted": self._restarted,
+            "ModelFellBack": lambda event: screen.note(f"From {event['from']} to {event['to']}.", "dim"),
+            "ContextCompacted": self._compacted,
             "RunResult": self._result,
         }
 
@@ -92,6 +96,10 @@ class Transcript:
         self._screen.end_answer()
         self._screen.note(f"The step begins again: {event['reason']}", "dim")
 
+    def _compacted(self, event: Event) -> None:
+        before, after = f"{event['tokensBefore']:,}", f"{event['tokensAfter']:,}"
+        self._screen.note(f"What was said before is shortened for the model: {before} tokens to {after}.", "dim")
+
     def _call_started(self, event: Event) -> None:
         self._screen.end_answer()
         self._began[event["toolCallId"]] = _moment(event)
@@ -114,11 +122,19 @@ class Transcript:
         outcome = outcome or event["status"].lower()
         if event["error"]:
             outcome += f": {event['error']['message']} ({event['error']['code']})"
+        elif event["status"] == "WAITING":
+            outcome += f" ({event['finish']}): {_WAITS[event['finish']]}"
         elif event["finish"] not in ("STOP", "ABORTED"):
             outcome += f" ({event['finish']})"
-        style = "good" if event["status"] == "COMPLETED" else "bad"
+        style = "good" if event["status"] in ("COMPLETED", "WAITING") else "bad"
         self._screen.note(outcome, style)
         self._screen.note(" · ".join([*_figures(event), event["runId"]]), "dim")
+
+
+_WAITS = {
+    "APPROVAL": "a person must decide its calls: see `approvals` and `decideToolCalls` of the API",
+    "CLIENT_TOOL": "a client must answer its calls: see `pendingCalls` and `completeToolCall` of the API",
+}
 
 
 def arguments_in_short(given: Any) -> str:

@@ -15,6 +15,8 @@ from engine.bad_arguments import BadArguments
 from engine.cancelled import Cancelled
 from engine.context import Context
 from engine.executing import Outcome, execute
+from engine.fields import BadConfig
+from engine.kinds import configured
 from engine.loading import Agents, load_agents
 from engine.tool import Tool
 from models.ids import Ids
@@ -67,7 +69,7 @@ def call(name: str, arguments: tuple[str, ...], as_user: str, roles: tuple[str, 
         checked = tool.check(_given(arguments, tool))
     except BadArguments as error:
         raise Complaint(str(error)) from error
-    outcome = run(_call(agents, tool, checked, agent_name, as_user, roles))
+    outcome = run(_call(agents, tool, checked, _agent(agents, agent_name), as_user, roles))
     click.echo(outcome.text, err=outcome.is_error)
     if outcome.is_error:
         click.get_current_context().exit(1)
@@ -120,8 +122,16 @@ def _value(key: str, text: str, schema: dict[str, Any]) -> Any:
         raise click.UsageError(f"{key} is no JSON: {error}.") from error
 
 
+def _usual_config(agent: Agent) -> Any:
+    """The configuration in which nothing is given; None where the agent has no fields, or one without a default."""
+    try:
+        return configured(agent, None).config
+    except BadConfig:
+        return None
+
+
 async def _call(
-    agents: Agents, tool: Tool[..., Any], checked: dict[str, Any], agent: str, user: str, roles: tuple[str, ...]
+    agents: Agents, tool: Tool[..., Any], checked: dict[str, Any], agent: Agent, user: str, roles: tuple[str, ...]
 ) -> Outcome:
     stop, ids = Cancelled(), Ids()
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
@@ -134,7 +144,8 @@ async def _call(
             user_id=user,
             roles=roles,
             run_id=ids("run"),
-            agent=agent,
+            agent=str(agent.name),
+            config=_usual_config(agent),
             tool_call_id=ids("call"),
             deps=deps,
             report=report,

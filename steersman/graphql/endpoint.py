@@ -102,7 +102,7 @@ class GraphQLEndpoint(GraphQL[Any, None]):
             return responses.refusal(f"Accept must allow {names}.", 406, code="BAD_USER_INPUT")
         try:
             signed_in = await self.sign_in(request)
-            params = await read(request)
+            params = await read(request, signed_in=signed_in is not None)
             if media_type == accept.EVENTS:
                 return self._stream(request, params, signed_in)
             with log.bound(user_id=_id_of(signed_in)):

@@ -1,8 +1,8 @@
 """What a client reads of an error: expected ones as they are, each with a code; of a defect nothing but an id.
 
 The code in `extensions` tells them apart: GRAPHQL_PARSE_FAILED, GRAPHQL_VALIDATION_FAILED, BAD_USER_INPUT,
-TOO_COMPLEX, whatever code an error was raised with, and INTERNAL for everything else. An INTERNAL error names the
-request's id, under which the log has its cause.
+TOO_COMPLEX, UNAVAILABLE, whatever code an error was raised with, and INTERNAL for everything else. An INTERNAL error
+names the request's id, under which the log has its cause.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from graphql.language import VariableDefinitionNode
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 
 from engine.errors import Refused
+from models.away import DatabaseAway
 from steersman.log import new_request_id, request_id
 
 logger = logging.getLogger("steersman.graphql")
@@ -59,6 +60,10 @@ def _formatted(error: GraphQLError) -> dict[str, Any]:
     return {**formatted, "extensions": extensions}
 
 
+_UNAVAILABLE_MESSAGE = (
+    "The server can't reach its database just now, so nobody knows whether this was done. Ask again; what changes "
+    "something is safe to ask again with the key that it was given."
+)
 _INTERNAL_MESSAGE = "Something went wrong on our side. The server's log has it under the request's id."
 
 
@@ -86,6 +91,9 @@ def _public(error: GraphQLError) -> Public | None:
         )
     if isinstance(raised, InvalidOperationTypeError):
         return Public("BAD_USER_INPUT", "GET is for queries and subscriptions: send mutations by POST.")
+    if isinstance(raised, DatabaseAway):
+        logger.warning("a request could not be answered: %s", raised, exc_info=raised)
+        return Public("UNAVAILABLE", _UNAVAILABLE_MESSAGE)
     if isinstance(raised, Refused):
         return Public(raised.code.value, raised.message)
     if isinstance(raised, GraphQLError):

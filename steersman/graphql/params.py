@@ -9,9 +9,8 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 
 from models.text import clean, clean_json
+from steersman.edge import MAX_BODY, MAX_BODY_OF_NOBODY
 from steersman.graphql.encoding import NotJson, decode
-
-MAX_BODY = 8 * 1024 * 1024
 
 
 class BadRequest(Exception):
@@ -38,7 +37,7 @@ class Params:
     extensions: dict[str, Any] | None
 
 
-async def read(request: Request) -> Params:
+async def read(request: Request, *, signed_in: bool) -> Params:
     """The parameters of a GET or POST request. Raises BadRequest."""
     if request.method == "GET":
         given: dict[str, Any] = dict(request.query_params)
@@ -48,7 +47,7 @@ async def read(request: Request) -> Params:
         return check({name: value for name, value in given.items() if value != ""})
     if request.method == "POST":
         _check_content_type(request.headers.get("content-type", ""))
-        return check(_json(await _body(request), "the body"))
+        return check(_json(await _body(request, MAX_BODY if signed_in else MAX_BODY_OF_NOBODY), "the body"))
     raise BadRequest("Use POST, or GET for queries.", 405, {"Allow": "GET, POST"})
 
 
@@ -91,13 +90,13 @@ def _check_content_type(content_type: str) -> None:
         raise BadRequest("The body must be JSON in UTF-8: `Content-Type: application/json`.", 415)
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, most: int) -> bytes:
     body = bytearray()
     try:
         async for chunk in request.stream():
             body += chunk
-            if len(body) > MAX_BODY:
-                raise BadRequest(f"The body is over {MAX_BODY // (1024 * 1024)} MiB.", 413)
+            if len(body) > most:
+                raise BadRequest(f"The body is over {most // (1024 * 1024)} MiB.", 413)
     except ClientDisconnect:  # no fault of this server, and nobody reads the answer
         raise BadRequest("The body was cut off.") from None
     return bytes(body)

@@ -27,9 +27,9 @@ SLOWPOKE = AGENTS["slowpoke"].toolbox
 
 def test_the_examples_load_without_a_complaint() -> None:
     """No error, no warning, each with a description for clients and the same model."""
-    assert {"researcher", "calculator", "slowpoke"} <= set(AGENTS)
+    assert {"researcher", "calculator", "desk", "frontdesk", "slowpoke"} <= set(AGENTS)
     assert (AGENTS.errors, AGENTS.warnings) == ([], [])
-    for name in ("researcher", "calculator", "slowpoke"):
+    for name in ("researcher", "calculator", "desk", "frontdesk", "slowpoke"):
         assert AGENTS[name].models == ("claude-sonnet-5-5",)
         assert AGENTS[name].description
 
@@ -83,74 +83,11 @@ def test_no_path_leads_out_of_the_library(path: str) -> None:
 # The calculator
 
 
-@pytest.mark.parametrize(
-    ("expression", "value"),
-    [
-        ("1 + 2 * 3", "7"),
-        ("(1 + 2) * 3", "9"),
-        ("2 ^ 10", "1024"),
-        ("-2 ** 2", "-4"),
-        ("7 // 2 + 7 % 2", "4"),
-        ("1 / 4", "0.25"),
-        ("10 ** 30 + 1", "1000000000000000000000000000001"),
-        ("sqrt(16) + round(2.567, 1) + max(1, 2)", "8.6"),
-        ("round(pi, 4)", "3.1416"),
-        (" 1_000 ", "1000"),
-        ("1 ** 10 ** 900", "1"),
-    ],
-)
-def test_arithmetic_is_worked_out(expression: str, value: str) -> None:
-    """Whole numbers exactly."""
-    assert CALCULATOR["calculate"](expression) == value
-
-
-@pytest.mark.parametrize(
-    ("expression", "says"),
-    [
-        ("1 / 0", "divides by zero"),
-        ("9 ** 9 ** 9", "too large"),
-        ("10 ** 5000", "too large"),
-        ("2.0 ** 5000", "too large"),
-        ("round(1, -1000000000)", "at most 30"),
-        ("(-8) ** 0.5", "no real, finite number"),
-        ("sqrt(-1)", "has no value"),
-        ("1 +", "can't be read"),
-        ("", "can't be read"),
-        ("(" * 300, "can't be read|too large"),
-        ("-" * 499 + "1", "^'?-"),
-        ("1" * 501, "longer than 500"),
-        ("1e999", "no real, finite"),
-        ("__import__('os').system('true')", "something else than arithmetic|not known"),
-        ("open('x')", "'open' is not known"),
-        ("(1).__class__", "something else than arithmetic"),
-        ("'a' * 9", "something else than arithmetic"),
-        ("[1] * 9", "something else than arithmetic"),
-        ("True + 1", "something else than numbers"),
-        ("x", "'x' is not known here; there are pi"),
-        ("1j", "something else than arithmetic"),
-        ("lambda: 1", "something else than arithmetic"),
-        ("min()", "has no value"),
-    ],
-)
-def test_what_is_no_arithmetic_is_refused_in_words(expression: str, says: str) -> None:
-    """Nothing is executed, nothing takes for ever."""
-    try:
-        answer = CALCULATOR["calculate"](expression)
-    except ToolError as error:
-        answer = str(error)
-    with pytest.raises(ToolError, match=says):
-        raise ToolError(answer)
-
-
-@unhurried
-@given(st.text(alphabet="0123456789.+-*/%^() esqrtpi,", max_size=60))
-def test_no_expression_does_anything_but_answer(expression: str) -> None:
-    """Every text has a value or a sentence, soon."""
-    try:
-        answer = CALCULATOR["calculate"](expression)
-    except ToolError as error:
-        answer = str(error)
-    assert answer
+async def test_arithmetic_is_worked_out_by_the_built_in_calculator() -> None:
+    """Exactly, and refused in its words."""
+    assert await CALCULATOR["calculate"]("(1 + 2) * 0.1") == "0.3"
+    with pytest.raises(ToolError, match="'x': 'x' is not known here; there are pi"):
+        await CALCULATOR["calculate"]("x")
 
 
 @pytest.mark.parametrize(

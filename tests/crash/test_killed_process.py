@@ -16,7 +16,7 @@ from steersman.settings import Settings
 from tests.support import documents
 from tests.support.clients import JsonClient, connected
 from tests.support.commands import GUARD, SECRET, Started, environment, started
-from tests.support.databases import new_sqlite
+from tests.support.ground import Ground, new_ground
 from tests.support.messages_rules import blocks_of
 from tests.support.messages_script import Script
 from tests.support.messages_server import MessagesServer, Request
@@ -109,18 +109,20 @@ class Watcher:
 
 
 class World:
-    """One database file and one agents folder; one server process after the other."""
+    """One database and one agents folder; one server process after the other."""
 
-    def __init__(self, folder: Path, provider_url: str) -> None:
+    def __init__(self, ground: Ground, folder: Path, provider_url: str) -> None:
         self.agents = folder / "agents"
         self.agents.mkdir()
         (self.agents / "helper.py").write_text(AGENT, encoding="utf-8")
-        new_sqlite(folder)
         self.env = environment(
             folder,
+            STEERSMAN_DATABASE_URL=ground.database_url,
+            STEERSMAN_REDIS_URL=ground.redis_url or "",
             STEERSMAN_AGENTS=str(self.agents),
             STEERSMAN_JWT_SECRET=SECRET,
-            STEERSMAN_LEASE_SECONDS="600",  # whoever waited for a lease to end would wait for ever
+            # Whoever is alone on a file waits for no lease to end: it would be for ever. Others can't know who is dead.
+            STEERSMAN_LEASE_SECONDS="2" if ground.is_cluster else "600",
             ANTHROPIC_BASE_URL=provider_url,
         )
         self.watchers: dict[str, Watcher] = {}
@@ -187,11 +189,11 @@ async def until(condition: Any) -> None:
 
 
 async def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
-    """Runs in every phase survive SIGKILL, resume without waiting, and whoever watches misses and doubles nothing."""
+    """Runs in every phase survive SIGKILL, resume at once on a file, and whoever watches misses and doubles nothing."""
     provider = Provider()
     async with MessagesServer() as messages:
         messages.answer(provider.answer)
-        world = World(tmp_path, messages.url)
+        world = World(await new_ground(tmp_path), tmp_path, messages.url)
         async with world.serving() as (process, server):
             await begin_every_phase(world, server, provider)
             accepted = await server.client.execute(documents.START, {"input": {"agent": "helper", "input": "accepted"}})

@@ -23,7 +23,7 @@ from tests.support.project import ROOT, name_of, pages
 
 BIN = Path(sys.executable).parent
 # Programs that a page may call without being proved here: they are no part of the project.
-OTHERS = {"cd", "curl", "docker", "export", "git", "node", "npm", "npx", "sqlite3", "uv", "websocat"}
+OTHERS = {"cd", "curl", "docker", "export", "git", "node", "npm", "npx", "pg_dump", "psql", "sqlite3", "uv", "websocat"}
 
 
 def shell_blocks() -> Iterator[tuple[str, Block]]:
@@ -80,7 +80,14 @@ def test_a_command_of_the_pages_exists(words: list[str], tmp_path: Path) -> None
                 assert re.search(rf"{re.escape(word.partition('=')[0])}\b", shown), word
     elif program == "python":
         assert words[1:3] in [
-            ["-m", module] for module in ("models.diagram", "pytest", "schema.contract_check", "steersman.settings")
+            ["-m", module]
+            for module in (
+                "models.diagram",
+                "pytest",
+                "schema.contract_check",
+                "steersman.settings",
+                "tests.support.with_postgres",
+            )
         ]
     else:
         assert program in OTHERS, f"{program}: not a command that is checked, nor one that need not be"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import shutil
 import signal
 import sqlite3
+from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -15,9 +18,13 @@ import httpx2
 import pytest
 
 from engine.housekeeping import KEPT_MS
-from engine.watching import IDLE_SECONDS
+from engine.worker import STRANGERS_MS
 from models.verbs.claiming import MAX_TAKEOVERS
+from steersman.health import State, Status, answer
+from steersman.settings import Settings
 from tests.support.commands import Started, environment, started
+from tests.support.databases import new_postgres
+from tests.support.markdown import blocks
 from tests.support.project import ROOT
 from tests.support.written import files_of
 
@@ -70,8 +77,9 @@ class Server:
 
 @asynccontextmanager
 async def serving(folder: Path, **settings: str) -> AsyncIterator[Server]:
-    """A server on the folder's database."""
-    env = environment(folder, STEERSMAN_DATABASE_URL=f"sqlite:///{folder / 'steersman.db'}", **settings)
+    """A server, on the folder's database where the settings name no other."""
+    file = {"STEERSMAN_DATABASE_URL": f"sqlite:///{folder / 'steersman.db'}"}
+    env = environment(folder, **{**file, **settings})
     async with started("dev", "--scripted", "--no-reload", env=env) as process:
         await process.until("\nAgents ")
         yield Server(process, await process.address())
@@ -139,8 +147,43 @@ async def test_the_file_alone_may_lack_what_was_written_last(tmp_path: Path) -> 
     assert (run_id,) not in found
 
 
+@pytest.mark.service
+async def test_a_dump_of_postgresql_at_work_can_be_restored(tmp_path: Path) -> None:
+    """The page's two commands: one dumps while a tool runs, the other fills an empty database, and the run goes on."""
+    async with asyncio.timeout(GUARD):
+        with new_postgres(migrated=False) as live, new_postgres(migrated=False) as restored:
+            async with serving(tmp_path, STEERSMAN_DATABASE_URL=live) as server:
+                run_id = await server.start()
+                await server.until(run_id, "RUNNING", "RUNNING")
+                await shell("pg_dump ", tmp_path, live)
+                await server.kill()
+            await shell("psql ", tmp_path, restored)
+            async with serving(tmp_path, STEERSMAN_DATABASE_URL=restored, STEERSMAN_LEASE_SECONDS="1") as server:
+                run = await server.until(run_id, "COMPLETED", "INTERRUPTED")
+    assert run["finish"] == "STOP"
+
+
+async def shell(program: str, folder: Path, database: str) -> None:
+    """Run the page's one command that begins with this word, on this database."""
+    (command,) = (block.text for block in blocks(TEXT) if block.text.startswith(program))
+    ran = await asyncio.create_subprocess_exec(
+        *("bash", "-euc", command), cwd=folder, env={**os.environ, "STEERSMAN_DATABASE_URL": database}, stdout=DEVNULL
+    )
+    assert await ran.wait() == 0
+
+
 def test_the_figures_of_the_page_are_those_of_the_code() -> None:
-    """Takeovers, the time that keys are kept, and how late rows of another process are seen."""
+    """Takeovers, how long runs of unknown agents wait and keys are kept, the port of probes, the size of a pool."""
     assert (MAX_TAKEOVERS, "a third time" in TEXT) == (3, True)
+    assert (STRANGERS_MS, "after a minute in which nobody came who knows its agent" in TEXT) == (60_000, True)
     assert f"| {KEPT_MS // 3_600_000} hours;" in TEXT
-    assert f"within {IDLE_SECONDS:g} seconds" in TEXT
+    assert f"`STEERSMAN_WORKER_PORT` ({Settings().worker_port} unless set)" in TEXT
+    assert f"to PostgreSQL, {Settings().database_pool_size} unless set" in TEXT
+
+
+def test_every_state_of_readiness_is_on_the_page_with_its_code() -> None:
+    """Those that answer 200, and the one that answers 503."""
+    described = {
+        status: int(code) for code, status in re.findall(r'^\| (\d+) \| `{"status": "(\w+)"', TEXT, re.MULTILINE)
+    }
+    assert described == {status.value: answer(State(status)).status_code for status in Status}

@@ -1,4 +1,4 @@
-"""Every row of docs/promises.md is kept: it names tests that are there, and says why where it reads otherwise."""
+"""Every row of the pages of promises is kept: it names tests that are there, and says why where it reads otherwise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 
 from tests.support.project import ROOT
 
-TEXT = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+PAGES = {"promises.md": 9, "promises-in-code.md": 10}
+"""The pages, one for each reference page, and how many parts that one has."""
 HEAD = "| promised | here | shown by |"
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 OTHERWISE = "Otherwise: "
@@ -27,9 +28,14 @@ class Row(NamedTuple):
     shown: str
 
 
-def rows() -> Iterator[Row]:
-    """The rows of all tables, without their heads."""
-    for line, text in enumerate(TEXT.splitlines(), start=1):
+def text_of(page: str) -> str:
+    """A page."""
+    return (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+
+def rows(page: str) -> Iterator[Row]:
+    """The rows of a page's tables, without their heads."""
+    for line, text in enumerate(text_of(page).splitlines(), start=1):
         if text.startswith("| ") and text != HEAD:
             cells = [cell.strip() for cell in text.strip("|").split(" | ")]
             yield Row(line, *cells)
@@ -46,7 +52,7 @@ def names_in(file: str) -> frozenset[str]:
     return frozenset(node.name for node in functions if node.name.startswith("test_"))
 
 
-ROWS = [pytest.param(row, id=f"line {row.line}") for row in rows()]
+ROWS = [pytest.param(row, id=f"{page} line {row.line}") for page in PAGES for row in rows(page)]
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -66,8 +72,11 @@ def test_a_promise_says_how_it_reads_here(row: Row) -> None:
     assert not row.here.startswith(OTHERWISE) or len(row.here.split()) > 8
 
 
-def test_the_page_goes_through_the_whole_reference() -> None:
-    """Nine parts, each with a table."""
-    parts = re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]
-    assert [part.count(HEAD) for part in parts] == [1] * 9
-    assert len(ROWS) > 80
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_goes_through_the_whole_reference(page: str) -> None:
+    """Each of its parts has a table, and no promise stands there twice."""
+    parts = re.split(r"^## ", text_of(page), flags=re.MULTILINE)[1:]
+    assert [part.count(HEAD) for part in parts] == [1] * PAGES[page]
+    promised = [row.promised for row in rows(page)]
+    assert len(promised) > 60
+    assert len(promised) == len(set(promised))

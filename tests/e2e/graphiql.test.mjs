@@ -36,6 +36,20 @@ async function startRun(page, input) {
   return /"id": "(run_\w+)"/.exec(answer)[1];
 }
 
+async function approve(t, amount) {
+  const staff = await visit(t, "/graphql");
+  await openTab(staff.page, "Approvals");
+  await run(staff.page);
+  const waiting = await response(staff.page, /"id": "call_\w+"/);
+  assert.match(waiting, new RegExp(`"amount": ${amount}`));
+  const [callId, runId] = [/"id": "(call_\w+)"/, /"runId": "(run_\w+)"/].map((wanted) => wanted.exec(waiting)[1]);
+  await openTab(staff.page, "Decide");
+  await fill(staff.page, "variables", JSON.stringify({ runId, callId }));
+  await run(staff.page);
+  await response(staff.page, /"status": "RUNNING"/);
+  return staff;
+}
+
 for (const path of ["/graphql", "/console/"]) {
   test(`${path} shows a browser GraphiQL, and nothing of it comes from another host or breaks a rule of the page`, async (t) => {
     const { page, problems, requests } = await visit(t, path);
@@ -55,6 +69,37 @@ test("a newcomer starts a run and sees its events arrive until its result", asyn
   const shown = await response(page, /"__typename": "RunResult"/);
   assert.match(shown, /"status": "COMPLETED"/);
   assert.deepEqual(problems, []);
+});
+
+test("a refund above a hundred waits until it is approved, and then happens", async (t) => {
+  const { page, problems } = await visit(t, "/graphql");
+  const runId = await startRun(page, { agent: "desk", input: "Refund 110 euros of order A-1042" });
+  await openTab(page, "WatchRun");
+  await fill(page, "variables", JSON.stringify({ runId }));
+  await run(page);
+  await response(page, /"finish": "APPROVAL"/);
+
+  const staff = await approve(t, 110);
+
+  const shown = await response(page, /"status": "COMPLETED"/);
+  assert.match(shown, /Refunded 110/);
+  if (process.env.STEERSMAN_E2E_SHOT) await page.screenshot({ path: process.env.STEERSMAN_E2E_SHOT });
+  assert.deepEqual([...problems, ...staff.problems], []);
+});
+
+test("a refund that another agent was handed waits on the run above it, and both go on once it is approved", async (t) => {
+  const { page, problems } = await visit(t, "/graphql");
+  const runId = await startRun(page, { agent: "frontdesk", input: "Ask desk to refund 120 euros of order A-1042" });
+  await openTab(page, "WatchRun");
+  await fill(page, "variables", JSON.stringify({ runId }));
+  await run(page);
+  const before = await response(page, /"finish": "APPROVAL"/);
+  assert.match(before, /"__typename": "SubagentStarted"/);
+  const staff = await approve(t, 120);
+  const shown = await response(page, /"status": "COMPLETED"[^]*"finish": "STOP"/);
+  assert.match(shown, /Refunded 120/);
+  if (process.env.STEERSMAN_E2E_SHOT_OF_TREE) await page.screenshot({ path: process.env.STEERSMAN_E2E_SHOT_OF_TREE });
+  assert.deepEqual([...problems, ...staff.problems], []);
 });
 
 test("the newest event alone is shown where one has chosen so", async (t) => {

@@ -6,9 +6,24 @@ import dataclasses
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
-from engine.agent import Agent
+from engine.agent import MAX_MODELS, Agent
+from engine.compaction import Compaction
+from engine.providers.retrying import ATTEMPTS
 from engine.tool import tool
+
+
+class Answer(BaseModel):
+    """What an agent answers."""
+
+    summary: str
+
+
+class Unfinished(BaseModel):
+    """Names a type that is nowhere."""
+
+    part: "Nowhere"  # type: ignore[name-defined]  # noqa: F821, UP037  # the mistake that is to be found
 
 
 @tool
@@ -39,6 +54,23 @@ def test_a_model_is_a_name_or_a_list_of_names() -> None:
     """Both give the models in the order in which to use them."""
     assert build().models == ("claude-sonnet-5-5",)
     assert build(model=["a", "b"]).models == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("models", "words"), [([], "empty list"), (["a", "b", "a"], "twice"), (list("abcdef"), "6 models"), ([""], "empty")]
+)
+def test_a_list_that_can_not_be_gone_through_is_refused(models: list[str], words: str) -> None:
+    """Each is asked in its turn, and a step has five attempts."""
+    with pytest.raises(ValueError, match=words):
+        build(model=models)
+    assert MAX_MODELS == ATTEMPTS
+
+
+def test_a_compaction_is_one() -> None:
+    """A share alone says too little."""
+    assert build().compaction == Compaction()
+    with pytest.raises(TypeError, match="compaction is Compaction"):
+        build(compaction=0.8)
 
 
 def test_tools_are_found_by_name_and_plain_functions_become_tools() -> None:
@@ -101,8 +133,13 @@ def test_a_tool_that_the_provider_would_run_itself_is_refused() -> None:
         ({"description": 3}, TypeError, "description is a text"),
         ({"on_crash": "retry"}, ValueError, 'on_crash is "resume" or "fail"'),
         ({"name": "no name"}, ValueError, "1 to 64 letters"),
-        ({"subagents": []}, TypeError, "subagents"),
-        ({"output": None}, TypeError, "output"),
+        ({"subagents": "helper"}, TypeError, "a list of agents' names"),
+        ({"subagents": ["no name"]}, ValueError, "no agent's name"),
+        ({"subagents": ["helper", "helper"]}, ValueError, "there twice"),
+        ({"handoffs": []}, TypeError, "handoffs"),
+        ({"output": dict}, TypeError, "output is a pydantic model"),
+        ({"output": Answer(summary="")}, TypeError, "output is a pydantic model"),
+        ({"output": Unfinished}, TypeError, "output: Unfinished has no JSON schema"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(changes: dict[str, Any], error: type[Exception], says: str) -> None:

@@ -19,8 +19,6 @@ from models.usage import Usage
 from tests.support.live_stream import Commit, Publish, Stored, TakeOver, Trim, Viewer, dice, life
 
 SID = "str_1"
-OFTEN = 0.001
-NEVER = 3_600.0
 
 
 class World:
@@ -30,6 +28,7 @@ class World:
         self.rnd = rnd
         self.stored = Stored()
         self.streams = MemoryStreams()
+        self.all_streams = [self.streams]
         self.lives = 0
 
     async def pause(self) -> None:
@@ -63,11 +62,20 @@ class World:
         fate = self.rnd.random()
         if fate < 0.3:
             self.streams, self.lives = MemoryStreams(), self.lives + 1
+            self.all_streams.append(self.streams)
         elif fate < 0.6:
             self.streams.forsake(SID)
         await self.pause()
         await self.pause()
-        self.streams.reset(SID, gone)
+        self.streams.begin(SID, gone)
+
+    async def patrol(self) -> None:
+        """What engine/patrol.py does for whoever waits."""
+        while True:
+            for _ in range(50):
+                await asyncio.sleep(0)
+            for log in [log for streams in self.all_streams for log in streams.followed().values()]:
+                log.nudge()
 
     async def watch(self) -> Viewer:
         """A client that leaves and comes back with its last number until it has seen the end."""
@@ -75,7 +83,7 @@ class World:
         while not viewer.ended:
             await self.pause()
             left, lived = self.rnd.randrange(1, 40), self.lives
-            async with aclosing(follow(self.streams, self.read, SID, viewer.last, OFTEN)) as events:
+            async with aclosing(follow(self.streams, self.read, SID, viewer.last)) as events:
                 async for event in events:
                     if lived != self.lives:
                         break  # what a process that is dead would have sent reaches nobody
@@ -96,10 +104,11 @@ def test_every_viewer_ends_with_the_same(seed: int) -> None:
 
     async def play() -> None:
         world = World(dice(seed))
-        owner = asyncio.create_task(world.own())
+        owner, patrol = asyncio.create_task(world.own()), asyncio.create_task(world.patrol())
         viewers = await asyncio.gather(*(world.watch() for _ in range(3)))
         await owner
         late = await world.watch()
+        patrol.cancel()
         for viewer in viewers:
             assert viewer.texts == late.texts
             assert viewer.lasting == late.lasting == world.stored.lasting
@@ -153,7 +162,7 @@ async def test_a_finished_stream_is_served_from_its_rows() -> None:
     """Who attaches after the end gets everything, RunResult last, and nothing stays in memory."""
     stored, live = story()
     streams = MemoryStreams()
-    events = await all_of(follow(streams, reader(stored), SID, 0, NEVER))
+    events = await all_of(follow(streams, reader(stored), SID, 0))
     assert [event for event in events if event.lasting] == stored.lasting
     assert isinstance(events[-1], RunResult)
     viewer, whole = Viewer(), Viewer()
@@ -170,7 +179,7 @@ async def test_who_has_seen_the_end_gets_nothing_more(beyond: int) -> None:
     """From the last number on, or from one that never was, a finished stream completes at once."""
     stored, live = story()
     after = live[-1].seq + beyond
-    assert await all_of(follow(MemoryStreams(), reader(stored), SID, after, NEVER)) == []
+    assert await all_of(follow(MemoryStreams(), reader(stored), SID, after)) == []
 
 
 async def test_a_number_that_never_was_ends_with_the_stream() -> None:
@@ -178,7 +187,7 @@ async def test_a_number_that_never_was_ends_with_the_stream() -> None:
     _, live = story()
     streams = MemoryStreams()
     streams.publish(live[:3])
-    following = asyncio.create_task(all_of(follow(streams, forbidden, SID, 10_000, NEVER)))
+    following = asyncio.create_task(all_of(follow(streams, forbidden, SID, 10_000)))
     await asyncio.sleep(0)
     streams.publish(live[3:])
     assert await following == []
@@ -188,7 +197,7 @@ async def test_a_missing_stream_says_so() -> None:
     """It raises rather than hangs, and leaves nothing."""
     streams = MemoryStreams()
     with pytest.raises(StreamNotFound):
-        await all_of(follow(streams, no_rows, "str_none", 0, NEVER))
+        await all_of(follow(streams, no_rows, "str_none", 0))
     assert len(streams) == 0
 
 
@@ -201,7 +210,7 @@ async def test_what_is_published_while_rows_are_read_is_not_lost() -> None:
     streams.trim(SID, index)
     rows = reader(stored, lambda: streams.publish(live[index:]))
     viewer, whole = Viewer(), Viewer()
-    for event in await all_of(follow(streams, rows, SID, 0, NEVER)):
+    for event in await all_of(follow(streams, rows, SID, 0)):
         viewer.see(event)
     for event in live:
         whole.see(event)
@@ -225,7 +234,7 @@ async def test_rows_read_while_an_owner_came_and_went_are_not_trusted() -> None:
             return StreamRows([queued], {}, ended=False)
         return StreamRows([queued, finished], {2: [{"type": "text", "text": "hello"}]}, ended=True)
 
-    events = await all_of(follow(streams, read, SID, 0, NEVER))
+    events = await all_of(follow(streams, read, SID, 0))
     assert [(type(event), event.seq) for event in events] == [(TextDelta, 1), (InputQueued, 2), (StepFinished, 3)]
 
 
@@ -234,7 +243,7 @@ async def test_a_live_stream_needs_no_rows() -> None:
     _, live = story()
     streams = MemoryStreams()
     streams.publish(live[:5])
-    following = asyncio.create_task(all_of(follow(streams, forbidden, SID, 0, NEVER)))
+    following = asyncio.create_task(all_of(follow(streams, forbidden, SID, 0)))
     await asyncio.sleep(0)
     for event in live[5:]:
         streams.publish([event])
@@ -248,12 +257,35 @@ async def test_a_live_stream_needs_no_rows() -> None:
 
 
 async def test_an_end_whose_publication_was_lost_is_found() -> None:
-    """The rows are looked at after a silence, and tell of it."""
+    """The rows are looked at when the patrol says so, and tell of it."""
     stored, live = story()
     streams = MemoryStreams()
     streams.publish(live[:-1])
-    events = await all_of(follow(streams, reader(stored), SID, 0, OFTEN))
-    assert events[-1] == stored.lasting[-1]
+    following = asyncio.create_task(all_of(follow(streams, reader(stored), SID, 0)))
+    while not streams.followed() or not streams.followed()[SID].waiting:
+        await asyncio.sleep(0)
+    streams.followed()[SID].nudge()
+    assert (await following)[-1] == stored.lasting[-1]
+
+
+async def test_an_input_queued_in_the_middle_of_a_step_waits_for_the_text_before_it() -> None:
+    """Where the rows alone are known, what may stand before it comes first: or its reader would never be given that."""
+    text = TextDelta(SID, 1, 1, 1, 0, 0, 0, "hello")
+    queued = InputQueued(SID, 2, 1, 1, 0, input_id="inp_1", queued=1)
+    streams = MemoryStreams()
+
+    async def read(_stream_id: str, after: int) -> StreamRows:
+        return StreamRows([queued] if after < 2 else [], {}, ended=False)
+
+    async with aclosing(follow(streams, read, SID, 0)) as events:
+        first = asyncio.ensure_future(anext(events))
+        while not streams.followed() or not streams.followed()[SID].waiting:
+            await asyncio.sleep(0)
+        log = streams.followed()[SID]
+        log.feed(text, 0)
+        log.feed(queued, 1)
+        assert [(await first).seq, (await anext(events)).seq] == [1, 2]
+    assert len(streams) == 0
 
 
 async def test_a_stream_that_is_always_ready_lets_others_run() -> None:
@@ -269,7 +301,7 @@ async def test_a_stream_that_is_always_ready_lets_others_run() -> None:
             await asyncio.sleep(0)
 
     busy = asyncio.create_task(other())
-    async with aclosing(follow(streams, forbidden, SID, 0, NEVER)) as events:
+    async with aclosing(follow(streams, forbidden, SID, 0)) as events:
         async for event in events:
             if event.seq == 9 * FAIR:
                 break
@@ -281,7 +313,7 @@ async def test_a_reader_that_leaves_while_it_waits_leaves_nothing() -> None:
     """A closed subscription takes its waiter, its cursor and, where nobody owns the stream, its log with it."""
     streams = MemoryStreams()
     before = asyncio.all_tasks()
-    following = [asyncio.create_task(all_of(follow(streams, reader(Stored()), SID, 0, NEVER))) for _ in range(5)]
+    following = [asyncio.create_task(all_of(follow(streams, reader(Stored()), SID, 0))) for _ in range(5)]
     for _ in range(20):
         await asyncio.sleep(0)
     assert streams.followers(SID) == 5

@@ -159,9 +159,9 @@ def test_a_takeover_leaves_the_late_writer_unheard() -> None:
 
 
 async def test_readers_wait_without_leaving_anything() -> None:
-    """A wait ends with a change or with its time, or is cancelled, and nothing of it stays."""
+    """A wait ends with a change or with a nudge, or is cancelled, and nothing of it stays."""
     log = a_log(delta(1))
-    waits = [asyncio.create_task(log.changed(60)) for _ in range(3)]
+    waits = [asyncio.create_task(log.changed()) for _ in range(3)]
     await asyncio.sleep(0)
     assert log.waiting == 3
     waits[0].cancel()
@@ -171,14 +171,17 @@ async def test_readers_wait_without_leaving_anything() -> None:
     assert log.waiting == 0
     assert await asyncio.gather(*waits[1:]) == [True, True]
     assert waits[0].cancelled()
-    assert await log.changed(0) is False
+    nudged = asyncio.create_task(log.changed())
+    await asyncio.sleep(0)
+    log.nudge()
+    assert await nudged is False
     assert log.waiting == 0
 
 
 async def test_a_trim_wakes_nobody_who_has_all() -> None:
     """Only a trim beyond what was published is news to a reader at the end."""
     log = a_log(delta(1))
-    wait = asyncio.create_task(log.changed(60))
+    wait = asyncio.create_task(log.changed())
     await asyncio.sleep(0)
     log.trim(1)
     await asyncio.sleep(0)
@@ -194,7 +197,7 @@ def test_a_settled_stream_that_nobody_follows_leaves_nothing() -> None:
     assert len(streams) == 1
     streams.publish([the_end(3)])
     streams.publish([delta(4)])
-    streams.reset("str_1", 100)
+    streams.begin("str_1", 100)
     streams.trim("str_1", 4)
     assert len(streams) == 0
 
@@ -229,10 +232,11 @@ def test_a_stream_whose_owner_vanished_can_be_let_go() -> None:
     streams.forsake("str_2")
     assert len(streams) == 0
     with streams.follow("str_1") as log:
+        streams.begin("str_1", 1)
         streams.publish([delta(2)])
         streams.forsake("str_1")
         assert not log.live
-        streams.reset("str_1", 100)
+        streams.begin("str_1", 100)
         assert (log.live, log.gone) == (True, 100)
 
 
@@ -240,7 +244,7 @@ def test_an_owner_that_stops_late_leaves_the_next_one_alone() -> None:
     """Where another has published above its last number, the stream stays."""
     streams = MemoryStreams()
     streams.publish([delta(1)])
-    streams.reset("str_1", 100)
+    streams.begin("str_1", 100)
     streams.publish([delta(101)])
     streams.forsake("str_1", last=1)
     assert len(streams) == 1

@@ -110,8 +110,8 @@ async def test_a_cancel_that_comes_as_the_next_turn_begins_stops_that_turn(stage
     class Hasty(Bell):
         """Tells of a cancel right after the loop has learnt of its new turn."""
 
-        def ring(self, run_id: str, user_id: str) -> None:
-            super().ring(run_id, user_id)
+        def ring(self, run_id: str, user_id: str, *, work: bool = False) -> None:
+            super().ring(run_id, user_id, work=work)
             run = node.runner(run_id).run if len(node.worker) else None
             if run is not None and run.generation == 2 and not told:
                 told.append(run.fence)

@@ -9,12 +9,14 @@ from typing import Any
 from engine.context import Context
 from engine.loading import Agents, LoadError
 from engine.tool import tool
+from engine.worker import STRANGERS_MS
 from models.enums import ErrorCode, FinishReason, RunStatus, ToolCallState
 from models.events import InputApplied, RunResult, StepRestarted, ToolCallFinished, ToolCallStarted
 from tests.support.messages_script import Script
 from tests.support.stage import LEASE_SECONDS, Node, Stage, helper
 
 LAPSED = LEASE_SECONDS + 1
+PATIENCE = STRANGERS_MS / 1000 + 1
 
 
 async def take_over(stage: Stage, **options: Any) -> Node:
@@ -257,7 +259,8 @@ async def test_a_run_whose_agent_is_gone_fails_in_words(stage: Stage) -> None:
     gone, forbidden = await node.start("one"), await node.start("two")
     for run_id in (gone, forbidden):
         await stage.screen(run_id).shows("Half")
-    await stage.leases.advance(LAPSED)
+    stage.clock.advance(PATIENCE)  # where others might know the agent, they have had their time
+    await stage.leases.advance(LAPSED + PATIENCE)
     await stage.open(agents={"other": helper()}, max_runs=1)
     with_rules = await stage.open(allowed_models=frozenset({"claude-opus-5-5"}), watch_seconds=0.02)
     codes = set()
@@ -354,7 +357,7 @@ async def test_a_takeover_in_the_same_process_goes_on_for_its_watchers(stage: St
     screen = stage.screen(run_id)
     await screen.shows("Once")
     await stage.leases.advance(LAPSED)
-    other = await stage.open(streams=node.streams, bell=node.bell)
+    other = await stage.open(memory=node.memory)
     await other.settled(run_id)
     await screen.sees(RunResult)
     assert screen.text == "Twice."

@@ -14,7 +14,7 @@ from tests.support.stage import Stage
 
 async def test_a_run_without_progress_fails(stage: Stage) -> None:
     """A provider that says nothing for the agent's timeout: FAILED, ERROR, RUN_TIMEOUT; the connection is closed."""
-    node = await stage.open(timeout=0.1)
+    node = await stage.open(timeout=1.0)
     stage.play(Script().hold(asyncio.Event()), Script().text("Now."))
     run_id = await node.start()
     run = await node.settled(run_id)
@@ -28,7 +28,7 @@ async def test_a_run_without_progress_fails(stage: Stage) -> None:
 
 async def test_a_timeout_keeps_what_was_shown(stage: Stage) -> None:
     """Text that was shown before the stall is the assistant's turn, cut."""
-    node = await stage.open(timeout=0.15)
+    node = await stage.open(timeout=1.0)
     stage.play(Script().half_text("Shown").hold(asyncio.Event()), Script().text("Now."))
     run_id = await node.start()
     assert (await node.settled(run_id)).status is RunStatus.FAILED
@@ -41,8 +41,8 @@ async def test_a_timeout_keeps_what_was_shown(stage: Stage) -> None:
 
 async def test_a_slow_answer_that_goes_on_is_progress(stage: Stage) -> None:
     """Tokens that come slower than the timeout altogether, but each within it, do not fail the run."""
-    node = await stage.open(timeout=0.4)
-    stage.play(Script().text(*"slowly").paced(0.1))
+    node = await stage.open(timeout=2.0)
+    stage.play(Script().text(*"slowly").paced(0.4))
     run = await node.settled(await node.start())
     assert run.status is RunStatus.COMPLETED
 
@@ -53,10 +53,10 @@ async def test_a_tool_within_its_own_timeout_is_progress(stage: Stage) -> None:
     @tool(timeout=30)
     async def slow() -> str:
         """Work for longer than the run may be silent."""
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(1.5)
         return "worked"
 
-    node = await stage.open(tools=[slow], timeout=0.2)
+    node = await stage.open(tools=[slow], timeout=1.0)
     stage.play(Script().tool("slow"), Script().text("Done."))
     run = await node.settled(await node.start())
     assert run.status is RunStatus.COMPLETED
@@ -71,7 +71,7 @@ async def test_a_turn_lasts_ten_times_the_timeout_at_most(stage: Stage) -> None:
         await ctx.cancelled.wait()
         return "stopped"
 
-    node = await stage.open(tools=[slow], timeout=0.05)
+    node = await stage.open(tools=[slow], timeout=0.4)
     stage.play(Script().tool("slow"), Script().text("Again."))
     run_id = await node.start()
     run = await node.settled(run_id)
@@ -83,8 +83,8 @@ async def test_a_turn_lasts_ten_times_the_timeout_at_most(stage: Stage) -> None:
 
 async def test_the_next_turn_has_its_whole_time(stage: Stage) -> None:
     """After a time-out the turn that follows is timed from its own beginning."""
-    node = await stage.open(timeout=0.2)
-    stage.play(Script().hold(asyncio.Event()), Script().text(*"slowly").paced(0.02))
+    node = await stage.open(timeout=1.0)
+    stage.play(Script().hold(asyncio.Event()), Script().text(*"slowly").paced(0.1))
     run_id = await node.start()
     assert (await node.settled(run_id)).status is RunStatus.FAILED
     stage.clock.advance(1_000)

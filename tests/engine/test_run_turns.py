@@ -22,6 +22,7 @@ from engine.user import User
 from models.enums import ErrorCode, FinishReason, Role, RunStatus
 from models.events import RunResult, StepFinished
 from models.model_call import usage_of_runs
+from models.verbs.row import HEADROOM
 from tests.support.messages_script import Script
 from tests.support.messages_server import Request
 from tests.support.stage import ALICE, Stage, helper
@@ -331,3 +332,18 @@ async def test_a_blank_title_counts_as_none(stage: Stage) -> None:
     await node.settled(run_id)
     await node.runs.start(ALICE, agent="helper", input="Second", run_id=run_id, title="")
     assert (await node.settled(run_id)).title == "What is up?"
+
+
+async def test_a_generation_may_tell_more_than_was_reserved_at_its_beginning(stage: Stage) -> None:
+    """The heartbeat reserves further numbers; not a word is lost, and all of them rise."""
+    words = HEADROOM + 500
+    node = await stage.open()
+    stage.play(Script().text(*(["word "] * words)))
+    run_id = await node.start()
+    while (await stage.run(run_id)).status is RunStatus.RUNNING:
+        await node.beat()
+        await asyncio.sleep(0.01)
+    await node.settled(run_id)
+    screen = stage.screen(run_id)
+    assert screen.text == "word " * words
+    assert screen.events[-1].seq > HEADROOM

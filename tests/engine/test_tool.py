@@ -329,7 +329,34 @@ def test_limits_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
         tool(**given)(numpy_style)
 
 
-@pytest.mark.parametrize("keyword", ["approval", "approvers", "client", "timeuot"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"approval": "yes"},
+        {"approvers": ""},
+        {"approvers": None},
+        {"expires": 0},
+        {"expires": float("inf")},
+        {"client": 1},
+    ],
+)
+def test_options_of_waiting_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
+    """They are told when the tool is defined, not when a call should wait."""
+    with pytest.raises((TypeError, ValueError), match=next(iter(given))):
+        tool(**given)(numpy_style)
+
+
+def test_an_approval_is_told_without_waiting() -> None:
+    """A coroutine function would always seem to say yes."""
+
+    async def ask(arguments: dict[str, Any]) -> bool:
+        return False
+
+    with pytest.raises(TypeError, match="coroutine"):
+        tool(approval=ask)(numpy_style)  # type: ignore[arg-type] # what is tested
+
+
+@pytest.mark.parametrize("keyword", ["retries", "timeuot"])
 def test_keywords_that_nobody_knows_are_refused(keyword: str) -> None:
     """Nothing is accepted in silence that would have no effect."""
     with pytest.raises(TypeError, match=keyword):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ from models.migrate import migrate
 from models.run import RunQuery
 from tests.support.live_stream import Commit, Publish, Viewer, dice, life
 from tests.support.rows import a_message, a_run, a_stream, store
-from tests.support.watched import ALICE, NEVER, Client, House, quiet
+from tests.support.watched import ALICE, Client, House, quiet
 
 
 async def test_a_run_is_told_now_and_at_each_change() -> None:
@@ -219,18 +218,6 @@ async def test_a_generator_that_is_closed_between_two_events_leaves_nothing() ->
     house.assert_empty()
 
 
-async def test_a_lost_ring_is_made_good_in_time() -> None:
-    """Who watches a run or its messages looks by itself after a long silence."""
-    house = House()
-    run_id = house.open()
-    watching = Watching(house.rows, house.streams, house.bell, ids=house.new_id, poll_seconds=NEVER, idle_seconds=0.001)
-    async with aclosing(watching.run(run_id)) as events:
-        await anext(events)
-        run = house.rows.runs[run_id]
-        house.rows.runs[run_id] = replace(run, revision=2, title="unheard")
-        assert (await anext(events)).title == "unheard"
-
-
 async def test_what_is_watched_is_read_from_the_database(tmp_path: Path) -> None:
     """The same over a real database: runs, messages and streams, old and new."""
     run = a_run(title="first", status=RunStatus.RUNNING)
@@ -241,7 +228,7 @@ async def test_what_is_watched_is_read_from_the_database(tmp_path: Path) -> None
         await database.write(migrate)
         await store(database, run, a_message(run, 1), a_message(run, 2), stream, *events)
         rows, bell = DatabaseRows(database), Bell()
-        watching = Watching(rows, MemoryStreams(), bell, ids=Ids(), poll_seconds=NEVER)
+        watching = Watching(rows, MemoryStreams(), bell, ids=Ids())
         told = [event async for event in watching.stream(stream.id)]
         assert [event for event in told if event.lasting] == events
         with pytest.raises(StreamNotFound):

@@ -217,7 +217,8 @@ class Worker:
     async def _settle(self, grip: Grip, end: End, cut: Answered | None = None) -> None:
         fence = grip.run.fence
         holder = self.desk.holder(self.name)
-        done = await self.verb(grip, settle, end=end, holder=holder, ids=self.desk.ids, cut=cut)
+        turn = {"holder": holder, "next_stream": self.desk.ids("str")}
+        done = await self.verb(grip, settle, end=end, seq=grip.run.seq + 1, **turn, ids=self.desk.ids, cut=cut)
         if done.run.status is not RunStatus.RUNNING:
             self.grips.pop(grip.run.id, None)
         elif done.run.fence != fence:

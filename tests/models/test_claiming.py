@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from models.enums import RunStatus, SteerMode
 from models.stream import get_stream
-from models.verbs.claiming import release_all
+from models.verbs.claiming import release_all, signals
 from models.verbs.errors import LeaseLost
-from models.verbs.row import HEADROOM
+from models.verbs.row import HEADROOM, Done
 from tests.support.desk import COMPLETED, LEASE_MS, Desk
 
 
@@ -146,6 +148,101 @@ async def test_runs_that_wait_longest_are_taken_first_and_in_batches(desk: Desk)
     await desk.lapse()
     assert [taken.run.id for taken in await desk.take(limit=2)] == [unclaimed.id, first.id]
     assert [taken.run.id for taken in await desk.take(limit=2)] == [second.id]
+
+
+async def test_after_an_outage_only_what_nobody_can_still_hold_is_taken(desk: Desk) -> None:
+    """Runs never begun and runs handed back; one whose lease has run out is left until lapsed ones are wanted."""
+    lapsed, handed_back = await desk.open(), await desk.open()
+    unclaimed = await desk.open(worker=None)
+    await handed_back.hand_back()
+    await desk.lapse()
+    taken = await desk.take(lapsed=False)
+    assert {one.run.id: one.why for one in taken} == {unclaimed.id: "claim", handed_back.id: "hand_back"}
+    assert await desk.take(lapsed=False) == []
+    assert [one.run.id for one in await desk.take()] == [lapsed.id]
+
+
+async def test_runs_of_unknown_agents_are_left_to_those_who_know_them(desk: Desk) -> None:
+    """Until nobody has taken them for so long; on SQLite, where nobody else can, they are taken at once."""
+    wanted: dict[str, Any] = {"known": ["helper"], "patience_ms": 60_000}
+    known, unknown = await desk.open(worker=None), await desk.open(worker=None, agent="stranger")
+    first = await desk.take(**wanted)
+    assert [one.run.id for one in first] == [known.id, *([unknown.id] if desk.database.is_sqlite else [])]
+    desk.clock.advance(60)
+    second = await desk.take(**wanted)
+    desk.clock.advance(0.001)
+    third = await desk.take(**wanted)
+    assert second == []
+    assert [one.run.id for one in third] == ([] if desk.database.is_sqlite else [unknown.id])
+
+
+async def test_runs_of_unknown_agents_whose_worker_died_are_left_as_long(desk: Desk) -> None:
+    """From the end of the lease on, however long before it their last step was."""
+    hands = await desk.open(agent="stranger")
+    wanted: dict[str, Any] = {"known": ["helper"], "patience_ms": 60_000}
+    desk.clock.advance(3_600)
+    await desk.lapse()
+    first = await desk.take(**wanted)
+    assert [one.run.id for one in first] == ([hands.id] if desk.database.is_sqlite else [])
+    await desk.leases.advance(60)
+    assert [one.run.id for one in await desk.take(**wanted)] == [hands.id]
+
+
+async def test_runs_of_agents_that_do_not_load_are_left_however_long_they_wait(desk: Desk) -> None:
+    """They wait for a mended file."""
+    hands = await desk.open(worker=None, agent="broken")
+    desk.clock.advance(3_600)
+    assert await desk.take(without=["broken"], known=["helper"], patience_ms=60_000) == []
+    assert [one.run.id for one in await desk.take()] == [hands.id]
+
+
+async def test_the_run_of_a_stored_agent_is_for_whoever_knows_its_kind(desk: Desk) -> None:
+    """Whatever the agent is called; and nobody takes it while the file of its kind does not load."""
+    hands = await desk.open(worker=None, agent="ada", agent_id="agt_1", kind="desk")
+    if not desk.database.is_sqlite:
+        assert await desk.take(known=["ada"], patience_ms=60_000) == []
+    assert await desk.take(without=["desk"]) == []
+    (taken,) = await desk.take(known=["desk"], without=["ada"], patience_ms=60_000)
+    assert (taken.run.id, taken.run.code) == (hands.id, "desk")
+
+
+async def test_many_runs_are_taken_in_a_few_statements(desk: Desk) -> None:
+    """However many there are, each with its own fence, numbers, reason and count of takeovers."""
+    fresh = [await desk.open(worker=None) for _ in range(20)]
+    dead = [await desk.open() for _ in range(20)]
+    await desk.lapse()
+    statements: list[str] = []
+
+    def note(*arguments: Any) -> None:
+        statements.append(arguments[2])
+
+    engine = desk.database._writer or desk.database._engine.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    taken = {one.run.id: one for one in await desk.take(limit=100)}
+    event.remove(engine, "before_cursor_execute", note)
+    assert len(statements) <= 6, statements
+    for hands in (*fresh, *dead):
+        one = taken[hands.id]
+        await desk.check(Done(one.run))
+        stream = await desk.database.read(get_stream, str(one.run.stream_id))
+        assert stream is not None
+        assert (one.numbers.next, one.numbers.ceiling) == (hands.numbers.ceiling + 1, stream.reserved)
+        assert (one.why, one.run.takeovers) == (("claim", 0) if hands in fresh else ("takeover", 1))
+
+
+async def test_signals_tell_what_a_beat_would_and_renew_nothing(desk: Desk) -> None:
+    """A cancel, interrupting and unannounced inputs of the pairs that still stand; no row changes."""
+    kept, lost = await desk.open(), await desk.open()
+    item = await desk.queue(kept.id, "more", mode=SteerMode.INTERRUPT)
+    await desk.cancel(kept.id)
+    await lost.hand_back()
+    before = await desk.everything()
+    told = await desk.database.read(signals, held=[kept.pair, lost.pair])
+    assert await desk.everything() == before
+    assert told == await desk.beat(kept.pair, lost.pair)
+    assert (told[kept.id].cancel, told[kept.id].interrupting, told[kept.id].unannounced) == (True, (item,), 1)
+    assert set(told) == {kept.id}
+    assert await desk.database.read(signals, held=[]) == {}
 
 
 async def test_workers_that_look_at_once_share_the_runs(desk: Desk) -> None:

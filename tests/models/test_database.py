@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from models.database import BadDatabaseUrl, Database, normalize_url, open_database
 from models.key import idempotency_keys
 from models.message import agent_messages
-from models.uninterrupted import uninterrupted
+from models.uninterrupted import let_finish, uninterrupted
 from tests.support.databases import new_sqlite
 from tests.support.desk import dice_of
 
@@ -157,6 +157,46 @@ async def test_uninterrupted_work_gives_its_result_and_its_failure() -> None:
     assert await uninterrupted(give(5)) == 2
     with pytest.raises(ZeroDivisionError):
         await uninterrupted(give(0))
+
+
+async def test_work_that_may_finish_has_ended_however_often_its_caller_is_cancelled() -> None:
+    """A second cancellation does not leave it behind, at work on a connection that somebody else is given."""
+    for seconds, ends_by_itself in ((60.0, True), (0.01, False)):
+        go = asyncio.Event()
+        ended: list[str] = []
+
+        async def work(go: asyncio.Event = go, ended: list[str] = ended) -> None:
+            try:
+                await go.wait()
+                ended.append("by itself")
+            except asyncio.CancelledError:
+                ended.append("cancelled")
+                raise
+
+        caller = asyncio.create_task(let_finish(work(), seconds))
+        for _ in range(3):
+            await asyncio.sleep(0)
+            caller.cancel()
+        await asyncio.sleep(0)
+        assert not caller.done()
+        if ends_by_itself:
+            go.set()
+        await asyncio.wait((caller,))
+        assert caller.cancelled()
+        assert ended == ["by itself" if ends_by_itself else "cancelled"]
+
+
+async def test_what_may_finish_gives_its_result_and_its_failure() -> None:
+    """Where nobody is cancelled it is an await like any other."""
+
+    async def answer(value: object) -> object:
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    assert await let_finish(answer(7), 1.0) == 7
+    with pytest.raises(LookupError):
+        await let_finish(answer(LookupError()), 1.0)
 
 
 async def test_a_timeout_around_a_write_takes_hold_when_the_write_has_ended(database: Database) -> None:

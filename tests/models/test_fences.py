@@ -6,12 +6,15 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from models.compaction import Compacted
 from models.enums import RunStatus, ToolCallState
 from models.verbs.claiming import hand_back, reserve
+from models.verbs.compacting import compact
 from models.verbs.errors import LeaseLost
 from models.verbs.settling import settle
-from models.verbs.stepping import StepStart, append_answer, append_results, begin_subcall
-from tests.support.desk import COMPLETED, Desk, Hands, text_answer
+from models.verbs.stepping import StepStart, append_answer, append_results
+from models.verbs.subcalling import begin_subcall
+from tests.support.desk import Desk, Hands, text_answer
 
 
 async def _append_answer(hands: Hands) -> None:
@@ -27,7 +30,7 @@ async def _append_results(hands: Hands) -> None:
 
 
 async def _settle(hands: Hands) -> None:
-    await hands.again(settle, end=COMPLETED, holder=hands.desk.holder(), ids=hands.desk.ids)
+    await hands.again(settle, **hands.ending())
 
 
 async def _start(hands: Hands) -> None:
@@ -54,11 +57,16 @@ async def _subcall(hands: Hands) -> None:
         begin_subcall,
         run_id=hands.id,
         fence=hands.run.fence,
+        model_call_id=hands.desk.ids("mdl"),
         tool_call_id=call.id,
         model="model-a",
-        ids=hands.desk.ids,
         at=hands.desk.clock(),
     )
+
+
+async def _compact(hands: Hands) -> None:
+    made = Compacted(hands.desk.ids("cmp"), hands.id, hands.run.seq, 1, 0, None, None, 9, 1, hands.desk.clock())
+    await hands.verb(compact, compaction=made)
 
 
 async def _beat(hands: Hands) -> None:
@@ -78,6 +86,7 @@ VERBS: dict[str, Callable[[Hands], Awaitable[object]]] = {
     "reserve": _reserve,
     "hand_back": _hand_back,
     "begin_subcall": _subcall,
+    "compact": _compact,
     "beat": _beat,
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from models.database import IDLE_TRANSACTION_MS, open_database
 from models.verbs.row import lock
@@ -51,6 +51,26 @@ async def test_a_restart_of_the_server_between_two_verbs_goes_unnoticed(postgres
         await other.close()
         await hands.say()
         await hands.settle()
+
+
+@pytest.mark.service
+async def test_a_read_whose_caller_is_cancelled_costs_no_connection(postgres_address: str) -> None:
+    """Clients leave in the middle of reads all the time; each would make the pool connect anew."""
+
+    def slowly(c: Connection) -> None:
+        c.execute(text("SELECT pg_sleep(0.2)"))
+
+    def served_by(c: Connection) -> int:
+        return int(c.execute(text("SELECT pg_backend_pid()")).scalar_one())
+
+    async with open_database(postgres_address, pool_size=1) as database:
+        before = await database.read(served_by)
+        reading = asyncio.create_task(database.read(slowly))
+        await asyncio.sleep(0.05)
+        reading.cancel()
+        await asyncio.wait((reading,))
+        assert reading.cancelled()
+        assert await database.read(served_by) == before
 
 
 @pytest.mark.service

@@ -10,10 +10,12 @@ import pytest
 from models.enums import ErrorCode, FinishReason, RunStatus, SteerMode, ToolCallState
 from models.events import Failure
 from models.verbs.calling import finish_call, start_call
+from models.verbs.claiming import reserve
 from models.verbs.errors import LeaseLost
 from models.verbs.settling import End, settle
 from models.verbs.stepping import StepStart, announce, append_answer, append_results, begin_step
-from tests.support.desk import COMPLETED, Desk, Hands, calls_answer, text_answer
+from models.verbs.subcalling import begin_subcall, finish_subcall
+from tests.support.desk import SPENT, Desk, Hands, calls_answer, text_answer
 
 Case: TypeAlias = Callable[[Desk], Awaitable[tuple[Hands, Callable[..., Any], dict[str, Any]]]]
 BROKEN = End(RunStatus.FAILED, FinishReason.ERROR, Failure(ErrorCode.PROVIDER_ERROR, "It broke."))
@@ -87,6 +89,13 @@ async def an_interrupted_answer(desk: Desk) -> Any:
     return hands, append_results, {"seq": 2, "cut": cut, "start": StepStart(2, 1, "model-a")}
 
 
+async def a_correction(desk: Desk) -> Any:
+    """What the model is told of an answer that does not fit, and the next step."""
+    hands = await desk.open()
+    await hands.say()
+    return hands, append_results, {"seq": 3, "correction": "Again.", "start": StepStart(2, 1, "model-a")}
+
+
 async def a_restart_without_input(desk: Desk) -> Any:
     """A step that begins again with nothing to append."""
     hands = await desk.open()
@@ -98,7 +107,7 @@ async def completion(desk: Desk) -> Any:
     """A generation's end."""
     hands = await desk.open()
     await hands.say()
-    return hands, settle, {"end": COMPLETED, "holder": desk.holder()}
+    return hands, settle, hands.ending()
 
 
 async def failure(desk: Desk) -> Any:
@@ -107,7 +116,7 @@ async def failure(desk: Desk) -> Any:
     await hands.begin()
     await desk.queue(hands.id, "more")
     cut = calls_answer(1, 1, stop_reason=None)
-    return hands, settle, {"end": BROKEN, "holder": desk.holder(), "cut": cut}
+    return hands, settle, {**hands.ending(BROKEN), "cut": cut}
 
 
 async def going_on(desk: Desk) -> Any:
@@ -115,7 +124,7 @@ async def going_on(desk: Desk) -> Any:
     hands = await desk.open()
     await hands.say()
     await desk.queue(hands.id, "more")
-    return hands, settle, {"end": COMPLETED, "holder": desk.holder()}
+    return hands, settle, hands.ending()
 
 
 async def cancellation(desk: Desk) -> Any:
@@ -124,7 +133,26 @@ async def cancellation(desk: Desk) -> Any:
     await hands.begin()
     await desk.queue(hands.id, "before")
     await desk.cancel(hands.id)
-    return hands, settle, {"end": COMPLETED, "holder": desk.holder(), "cut": text_answer(1, stop_reason=None)}
+    return hands, settle, {**hands.ending(), "cut": text_answer(1, stop_reason=None)}
+
+
+async def a_turn_begun_at_once(desk: Desk) -> Any:
+    """A cancelled end, calls open, input before the cancel and behind it: the next turn begins."""
+    hands = await desk.open()
+    await hands.start((await hands.call_tools(2))[0])
+    await desk.queue(hands.id, "before")
+    await desk.cancel(hands.id)
+    await desk.queue(hands.id, "after")
+    return hands, settle, hands.ending()
+
+
+async def a_turn_begun_behind_a_cut(desk: Desk) -> Any:
+    """The same in the middle of an answer, without a word before it."""
+    hands = await desk.open()
+    await hands.begin()
+    await desk.cancel(hands.id)
+    await desk.queue(hands.id, "after")
+    return hands, settle, {**hands.ending(), "cut": calls_answer(1, 1, stop_reason=None)}
 
 
 CASES = [
@@ -137,11 +165,14 @@ CASES = [
     an_announcement,
     results,
     an_interrupted_answer,
+    a_correction,
     a_restart_without_input,
     completion,
     failure,
     going_on,
     cancellation,
+    a_turn_begun_at_once,
+    a_turn_begun_behind_a_cut,
 ]
 _WITHOUT_IDS = (start_call, finish_call, announce)
 
@@ -190,31 +221,87 @@ async def test_the_loop_goes_on_after_a_verb_that_was_repeated(desk: Desk, case:
         assert (await desk.kinds(hands.id, generation))[-1] == "RunResult"
 
 
-async def test_a_turn_begun_by_a_settle_whose_acknowledgement_was_lost_is_taken_over(desk: Desk) -> None:
-    """The repeated settle has lost the run and changes nothing; the new turn's lease runs out, and another takes it."""
+async def test_a_turn_begun_by_a_settle_is_found_however_far_it_was_steered_and_stopped(desk: Desk) -> None:
+    """What clients said to it between the two tries is there, and no row is written a second time."""
+    hands, verb, arguments = await a_turn_begun_at_once(desk)
+    first = await hands.again(verb, **arguments)
+    item = await desk.queue(hands.id, "more")
+    await desk.cancel(hands.id)
+    before = await desk.everything()
+    again = await hands.verb(verb, **arguments)
+    assert await desk.everything() == before
+    assert (again.events, again.messages, again.numbers) == (first.events, first.messages, first.numbers)
+    assert (again.run.cancel_requested, [waiting.id for waiting in again.run.pending]) == (True, [item])
+    await hands.settle()
+    assert (await desk.run(hands.id)).status is RunStatus.CANCELLED
+
+
+async def test_a_turn_begun_by_a_settle_and_taken_by_another_since_is_lost(desk: Desk) -> None:
+    """The repeated settle changes nothing once the new turn's lease has run out and another has it."""
+    hands, verb, arguments = await a_turn_begun_at_once(desk)
+    await hands.again(verb, **arguments)
+    await desk.lapse()
+    second = await desk.taken()
+    before = await desk.everything()
+    with pytest.raises(LeaseLost):
+        await hands.again(verb, **arguments)
+    assert await desk.everything() == before
+    await second.say()
+    await second.settle()
+
+
+async def test_a_turn_begun_by_a_client_is_not_taken_for_that_of_a_settle(desk: Desk) -> None:
+    """A turn that the same process holds, begun by an input after the settle, has a loop of its own."""
     hands = await desk.open()
     await hands.say()
     await desk.cancel(hands.id)
-    await desk.queue(hands.id, "after")
-    arguments = {"end": COMPLETED, "holder": desk.holder(), "ids": desk.ids}
+    arguments = hands.ending()
     await hands.again(settle, **arguments)
+    await desk.sent(hands.id, "next")
     before = await desk.everything()
     with pytest.raises(LeaseLost):
         await hands.again(settle, **arguments)
     assert await desk.everything() == before
-    await desk.lapse()
-    second = await desk.taken()
-    await second.say()
-    await second.settle()
-    hello = [{"type": "text", "text": "Hello."}]
-    assert await desk.contents(hands.id) == ["Hi", hello, "after", hello]
+
+
+async def test_a_tools_model_call_that_is_begun_twice_is_one_row(desk: Desk) -> None:
+    """The second try finds the first one's row; finishing twice counts once."""
+    hands = await desk.open()
+    (call,) = await hands.call_tools()
+    given = {"run_id": hands.id, "fence": hands.run.fence, "tool_call_id": call.id, "model": "model-b"}
+    begin: dict[str, Any] = {**given, "model_call_id": desk.ids("mdl"), "at": desk.clock()}
+    first = await desk.database.write(begin_subcall, **begin)
+    before = await desk.everything()
+    assert await desk.database.write(begin_subcall, **begin) == first
+    assert await desk.everything() == before
+    told: dict[str, Any] = {
+        "usage": SPENT,
+        "model": "model-b-1",
+        "stop_reason": "end_turn",
+        "request_id": None,
+        "at": desk.clock(),
+    }
+    await desk.database.write(finish_subcall, model_call_id=first.id, **told)
+    before = await desk.everything()
+    await desk.database.write(finish_subcall, model_call_id=first.id, **told)
+    assert await desk.everything() == before
+
+
+async def test_numbers_reserved_twice_leave_no_gap(desk: Desk) -> None:
+    """The repeated reservation ends where the first one did."""
+    hands = await desk.open()
+    given: dict[str, Any] = {"run_id": hands.id, "fence": hands.run.fence, "numbers": hands.numbers}
+    first = await desk.database.write(reserve, **given)
+    before = await desk.everything()
+    assert await desk.database.write(reserve, **given) == first
+    assert await desk.everything() == before
 
 
 async def test_a_settle_repeated_when_the_next_turn_is_under_way_has_lost_the_run(desk: Desk) -> None:
     """An input that came between the two tries has begun a turn of another owner."""
     hands = await desk.open()
     await hands.say()
-    await hands.again(settle, end=COMPLETED, holder=desk.holder(), ids=desk.ids)
+    await hands.again(settle, **hands.ending())
     await desk.sent(hands.id, "next")
     with pytest.raises(LeaseLost):
         await hands.settle()

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from models.enums import Role, SteerMode, ToolCallState
-from models.events import InputApplied, InputQueued, StepFinished, StepRestarted, ToolCallFinished, ToolCallStarted
-from models.model_call import find_model_calls, usage_of_runs
+from models.content import input_block
+from models.enums import Role, RunStatus, SteerMode, ToolCallState
+from models.events import (
+    InputApplied,
+    InputQueued,
+    ModelFellBack,
+    StepFinished,
+    StepRestarted,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from models.model_call import find_model_calls, model_of_step, usage_of_runs
 from models.page import Window
 from models.usage import Usage
-from models.verbs.stepping import StepStart
-from tests.support.desk import Desk, calls_answer, text_answer
+from models.verbs.stepping import StepStart, begin_step
+from tests.support.desk import COMPLETED, Desk, calls_answer, text_answer
 
 
 async def test_an_answer_is_one_message_with_its_calls_usage_and_event(desk: Desk) -> None:
@@ -182,6 +192,23 @@ async def test_a_later_attempt_closes_the_model_call_before_it_with_what_was_rep
     assert (used.input_tokens, used.output_tokens) == (15, 5)
 
 
+async def test_a_change_of_the_model_is_told_with_the_attempt_that_it_begins(desk: Desk) -> None:
+    """In one transaction, behind StepRestarted; repeated, it is told once."""
+    hands = await desk.open()
+    await hands.begin()
+    start = StepStart(1, 2, "model-b", "it is overloaded", Usage(7, 0), fell_back_from="model-a")
+    await hands.again(begin_step, start=start, ids=desk.ids)
+    await hands.verb(begin_step, start=start, ids=desk.ids)
+    restarted, fell_back = await desk.events(hands.id)
+    assert isinstance(restarted, StepRestarted)
+    assert isinstance(fell_back, ModelFellBack)
+    assert (fell_back.from_, fell_back.to, fell_back.reason) == ("model-a", "model-b", "it is overloaded")
+    assert (fell_back.step, fell_back.attempt) == (1, 2)
+    stream_id = str(hands.run.stream_id)
+    assert await desk.database.read(model_of_step, stream_id, 1) == "model-b"
+    assert await desk.database.read(model_of_step, stream_id, 2) is None
+
+
 async def test_an_interrupt_keeps_what_was_shown_and_folds_the_input_behind_it(desk: Desk) -> None:
     """The cut answer ends its step without a stop reason; whole calls in it are answered as not run, results first."""
     hands = await desk.open()
@@ -215,6 +242,54 @@ async def test_an_interrupt_before_anything_was_shown_restarts_the_step(desk: De
     assert [message.role for message in await desk.messages(hands.id)] == [Role.USER, Role.USER]
     assert await desk.kinds(hands.id) == ["InputQueued", "InputApplied", "StepRestarted"]
     assert (hands.run.steps, hands.run.step, hands.run.attempt) == (0, 1, 2)
+
+
+async def test_a_correction_is_a_message_of_the_user_and_is_counted(desk: Desk) -> None:
+    """It begins the next step in the same write, and the next turn counts anew."""
+    hands = await desk.open()
+    await hands.say()
+    await hands.results(correction="Again.", start=StepStart(2, 1, "model-a"))
+    assert await desk.contents(hands.id) == ["Hi", [input_block("Hello.")], [input_block("Again.")]]
+    assert (hands.run.corrections, hands.run.step, hands.run.seq) == (1, 2, 3)
+    assert await desk.kinds(hands.id) == ["StepFinished"]
+    await hands.answer(text_answer(2))
+    await hands.settle(replace(COMPLETED, output={"word": "pelican"}))
+    assert (await desk.run(hands.id)).output == {"word": "pelican"}
+    await desk.sent(hands.id, "next")
+    run = await desk.run(hands.id)
+    assert (run.corrections, run.output) == (0, None)
+
+
+async def test_queued_input_takes_a_corrections_place(desk: Desk) -> None:
+    """It asks for another answer anyway; nothing is counted."""
+    hands = await desk.open()
+    await hands.say()
+    await desk.queue(hands.id, "more")
+    await hands.results(correction="Again.", start=StepStart(2, 1, "model-a"))
+    assert (await desk.contents(hands.id))[-1] == [input_block("more")]
+    assert (hands.run.corrections, hands.run.pending) == (0, ())
+
+
+async def test_a_flagged_cancel_leaves_a_correction_untold(desk: Desk) -> None:
+    """The run ends as CANCELLED with the answer as it was given, and has no output."""
+    hands = await desk.open()
+    await hands.say()
+    await desk.cancel(hands.id)
+    before = await desk.everything()
+    await hands.results(correction="Again.", start=StepStart(2, 1, "model-a"))
+    assert await desk.everything() == before
+    await hands.settle(replace(COMPLETED, output={"word": "pelican"}))
+    run = await desk.run(hands.id)
+    assert (run.status, run.output, run.corrections) == (RunStatus.CANCELLED, None, 0)
+
+
+async def test_calls_that_nobody_will_run_are_closed_by_a_correction(desk: Desk) -> None:
+    """Their results stand before it."""
+    hands = await desk.open()
+    await hands.call_tools()
+    done = await hands.results(correction="Again.", start=StepStart(2, 1, "model-a"))
+    assert [call.state for call in done.calls] == [ToolCallState.CANCELLED]
+    assert [block["type"] for block in (await desk.contents(hands.id))[-1]] == ["tool_result", "text"]
 
 
 async def test_a_flagged_cancel_leaves_results_and_input_to_settle(desk: Desk) -> None:

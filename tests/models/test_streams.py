@@ -10,9 +10,11 @@ import pytest
 from models.database import Database
 from models.enums import ErrorCode, FinishReason, RunStatus
 from models.events import (
+    ContextCompacted,
     Failure,
     InputApplied,
     InputQueued,
+    ModelFellBack,
     RunResult,
     StepFinished,
     StepRestarted,
@@ -37,6 +39,8 @@ async def test_every_kind_of_event_comes_back_as_it_was_stored(database: Databas
     events: list[StreamEvent] = [
         InputQueued(seq=1, input_id="inp_1", queued=2, **envelope),
         StepRestarted(seq=2, reason="it broke", **envelope),
+        ModelFellBack(seq=3, from_="model-a", to="model-b", reason="it broke", **envelope),
+        ContextCompacted(seq=4, tokens_before=900, tokens_after=90, **envelope),
         StepFinished(seq=5, message_seq=2, stop_reason=None, usage=usage, **envelope),
         ToolCallStarted(seq=6, tool_call_id=call.id, name=call.name, input=call.input, **envelope),
         ToolCallFinished(

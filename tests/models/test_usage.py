@@ -12,7 +12,7 @@ from models.call import ToolCall
 from models.database import Database
 from models.model_call import ModelCall, get_model_calls, usage_of_runs, usage_of_stream, usage_since
 from models.usage import Usage
-from models.verbs.stepping import begin_subcall, finish_subcall
+from models.verbs.subcalling import begin_subcall, finish_subcall
 from tests.support.desk import Desk, Hands
 from tests.support.rows import NOW, a_model_call, a_run, store
 
@@ -91,9 +91,9 @@ async def _ask(hands: Hands, call: ToolCall) -> ModelCall:
         begin_subcall,
         run_id=hands.id,
         fence=hands.run.fence,
+        model_call_id=hands.desk.ids("mdl"),
         tool_call_id=call.id,
         model="model-b",
-        ids=hands.desk.ids,
         at=hands.desk.clock(),
     )
 

@@ -244,7 +244,9 @@ async def test_a_refusal_is_not_kept_under_a_key(w: World) -> None:
     """The same key works once the reason is gone."""
     alice = w.client("alice")
     assert (await alice.refusal(documents.START, agent="nobody", input="Hi", key="k"))[0] == "AGENT_NOT_FOUND"
-    assert (await alice.start("Hi", key="k"))["status"] == "RUNNING"
+    run = await alice.start("Hi", key="k")
+    assert run["status"] == "RUNNING"
+    await alice.settled(run["id"])
     held = asyncio.Event()
     w.play(Script().hold(held).text("Late."))
     busy = await alice.start("Busy")
@@ -368,9 +370,9 @@ async def test_a_place_needs_its_stream(w: World) -> None:
 async def test_a_body_that_is_too_big_is_refused_in_words(w: World) -> None:
     """The transport's own limit: 413 over HTTP, close code 1009 over a socket; the server goes on."""
     alice = w.client("alice")
-    huge = "x" * (9 * 1024 * 1024)
+    huge = "x" * (33 * 1024 * 1024)
     response = await alice.post({"query": documents.START, "variables": {"input": {**START, "input": huge}}})
     assert response.status_code == 413
     (error,) = response.json()["errors"]
-    assert (error["extensions"]["code"], error["message"]) == ("BAD_USER_INPUT", "The body is over 8 MiB.")
+    assert (error["extensions"]["code"], error["message"]) == ("BAD_USER_INPUT", "The body is over 32 MiB.")
     assert (await ended(alice))["status"] == "COMPLETED"

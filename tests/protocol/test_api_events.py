@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from graphql import GraphQLObjectType, build_schema
 
-from steersman import tool
+from steersman import Compaction, tool
 from tests.support import documents
 from tests.support.gate import Gate
 from tests.support.messages_script import Script
@@ -103,6 +103,29 @@ async def test_every_event_comes_with_every_field(tmp_path: Path) -> None:
             "error": None,
         }
         assert result["model"] == "claude-sonnet-5-5"
+
+
+async def test_a_long_conversation_goes_on_and_is_read_whole(tmp_path: Path) -> None:
+    """ContextCompacted with its figures, live and replayed; every message is there."""
+    agent = helper(compaction=Compaction(context_tokens=2_000), max_tokens=100)
+    async with world(tmp_path, helper=agent) as w:
+        w.play(Script(input_tokens=1_700).text("Much. " * 80), Script().text("SUMMARY"), Script().text("Here."))
+        alice = w.client("alice")
+        run = await alice.start("Tell me much")
+        await alice.settled(run["id"])
+        again = await alice.start("And now?", runId=run["id"])
+        stream = await alice.watch_stream(again["streamId"])
+        await stream.end()
+        (event,) = stream.of("ContextCompacted")
+        assert event["tokensBefore"] > 1_600 > event["tokensAfter"] > 0
+        assert (event["step"], event["attempt"]) == (2, 1)
+        whole = await alice.run(run["id"])
+        texts = [message["text"] for message in whole["messages"]["nodes"]]
+        assert texts == ["Tell me much", "Much. " * 80, "And now?", "Here."]
+        assert [call["model"] for call in whole["modelCalls"]["nodes"]][1] == "claude-haiku-5-5"
+        replayed = await alice.watch_stream(again["streamId"])
+        await replayed.end()
+        assert replayed.of("ContextCompacted") == [event]
 
 
 @pytest.mark.parametrize("chunk", [1, 3, None])

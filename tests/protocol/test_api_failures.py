@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, text
 
 from engine.loading import Agents
+from models.database import open_database
 from tests.support import documents
 from tests.support.clients import GraphQLFailed
 from tests.support.gate import Gate
@@ -54,6 +56,27 @@ async def test_a_provider_that_fails_ends_the_run_in_plain_words(tmp_path: Path,
         assert len(w.model.requests) == asked
         told = f"{end}{feed.items}"
         assert not any(word in told for word in ("sk-ant", "10.0.0.7", "127.0.0.1", "Error(", "Traceback"))
+
+
+async def test_the_next_model_takes_a_step_and_watchers_are_told(tmp_path: Path) -> None:
+    """ModelFellBack says from, to and why, live and replayed; the message and RunResult name who answered."""
+    first, second = "claude-sonnet-5-5", "claude-opus-5-5"
+    async with world(tmp_path, helper=helper(model=[first, second])) as w:
+        w.play(Script.status(404, "not_found_error", SECRET_WORDS), Script().text("Whole."))
+        alice = w.client("alice")
+        run = await alice.start("Hi")
+        feed = await alice.watch_stream(run["streamId"])
+        await feed.end()
+        (change,) = feed.of("ModelFellBack")
+        told = {name: change[name] for name in ("from", "to", "reason", "step", "attempt")}
+        why = "The model's provider does not know this model."
+        assert told == {"from": first, "to": second, "reason": why, "step": 1, "attempt": 2}
+        assert feed.items[-1]["model"] == second
+        whole = await alice.run(run["id"])
+        assert [message["model"] for message in whole["messages"]["nodes"]] == [None, second]
+        again = await alice.watch_stream(run["streamId"])
+        await again.end()
+        assert again.of("ModelFellBack") == [change]
 
 
 async def test_a_failure_within_the_answer_is_tried_again_unseen(tmp_path: Path) -> None:
@@ -114,8 +137,9 @@ async def test_a_turn_without_progress_times_out_and_keeps_what_was_shown(tmp_pa
         await (await w.model.arrived(1)).cut_off()
 
 
-async def test_a_run_whose_agent_is_gone_says_so(tmp_path: Path) -> None:
+async def test_a_run_whose_agent_is_gone_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a restart without the agent's file the run is FAILED, readable as ever, and takes no new input."""
+    monkeypatch.setattr("engine.worker.STRANGERS_MS", 0)  # how long others are left it
     async with world(tmp_path) as w:
         w.play(Script().half_text("Half").hold(asyncio.Event()))
         alice = w.client("alice")
@@ -133,18 +157,22 @@ async def test_a_run_whose_agent_is_gone_says_so(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- defects
 
 
-@contextmanager
-def table_missing(w: World, name: str) -> Iterator[None]:
+@asynccontextmanager
+async def table_missing(w: World, name: str) -> AsyncIterator[None]:
     """The database without one of its tables, as after an accident of its administrator's."""
-    path = w.settings.database_url.removeprefix("sqlite:///")
-    with sqlite3.connect(path, isolation_level=None, timeout=30) as other:
-        other.execute("PRAGMA legacy_alter_table = ON")
-        other.execute(f"ALTER TABLE {name} RENAME TO hidden")
+    async with open_database(w.settings.database_url) as other:
+        await other.write(rename, name, "hidden")
         try:
             yield
         finally:
-            other.execute(f"ALTER TABLE hidden RENAME TO {name}")
-    other.close()
+            await other.write(rename, "hidden", name)
+
+
+def rename(c: Connection, old: str, new: str) -> None:
+    """Rename a table, and nothing else: SQLite would have the others refer to the new name."""
+    if c.dialect.name == "sqlite":
+        c.execute(text("PRAGMA legacy_alter_table = ON"))
+    c.execute(text(f"ALTER TABLE {old} RENAME TO {new}"))
 
 
 async def test_a_defect_shows_its_id_and_nothing_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -154,7 +182,7 @@ async def test_a_defect_shows_its_id_and_nothing_else(tmp_path: Path, caplog: py
         alice = w.client("alice")
         run = await alice.settled((await alice.start("Hi"))["id"])
         query = "query ($id: ID!) { viewer { id } run(id: $id) { id messages { totalCount } } }"
-        with table_missing(w, "agent_messages"):
+        async with table_missing(w, "agent_messages"):
             response = await alice.post({"query": query, "variables": {"id": run["id"]}}, **{"X-Request-ID": "req-1"})
             answer = response.json()
             assert response.status_code == 200
@@ -163,8 +191,8 @@ async def test_a_defect_shows_its_id_and_nothing_else(tmp_path: Path, caplog: py
             assert error["extensions"] == {"code": "INTERNAL", "requestId": "req-1"}
             assert error["path"] == ["run", "messages", "totalCount"] or error["path"] == ["run", "messages"]
             assert "agent_messages" not in response.text
-            assert "sqlite" not in response.text.lower()
-        assert "no such table: agent_messages" in caplog.text
+            assert not re.search("sqlite|postgres", response.text.lower())
+        assert re.search("no such table: agent_messages|relation .agent_messages. does not exist", caplog.text)
         assert (await alice.ask(query, id=run["id"]))["run"]["messages"]["totalCount"] == 2
 
 
@@ -174,7 +202,7 @@ async def test_a_mutation_that_fails_by_a_defect_has_done_nothing(tmp_path: Path
         w.play(Script().text("Yes."))
         alice = w.client("alice")
         given = {"agent": "helper", "input": "Hi", "key": "k"}
-        with table_missing(w, "agent_messages"):
+        async with table_missing(w, "agent_messages"):
             assert await alice.codes(documents.START, input=given) == ["INTERNAL"]
         assert await w.run_ids() == []
         run = await alice.start("Hi", key="k")
@@ -190,7 +218,7 @@ async def test_a_subscription_that_fails_by_a_defect_ends_alone(tmp_path: Path) 
         run = await alice.start("Hi")
         other = await alice.watch_stream(run["streamId"])
         await other.shows("Half")
-        with table_missing(w, "agent_messages"):
+        async with table_missing(w, "agent_messages"):
             socket = await alice.socket()
             with pytest.raises(GraphQLFailed) as failed:
                 async for _ in await socket.subscribe(documents.WATCH_MESSAGES, {"runId": run["id"]}):
@@ -212,7 +240,7 @@ async def test_a_run_that_meets_a_defect_fails_in_words_and_can_be_retried(tmp_p
         run = await alice.start("Hi")
         feed = await alice.watch_stream(run["streamId"])
         await feed.shows("Half")
-        with table_missing(w, "tool_calls"):
+        async with table_missing(w, "tool_calls"):
             held.set()
             await feed.end()
         end = await alice.run(run["id"])

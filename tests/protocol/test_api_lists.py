@@ -98,7 +98,7 @@ async def test_between_two_cursors_stands_what_is_between_them(w: World) -> None
 
 async def test_what_is_in_a_run_is_paged_while_it_grows(w: World) -> None:
     """Messages, tool calls and model calls, oldest first, forwards and backwards."""
-    w.play(*(Script().tool("work") for _ in range(6)), Script().text("Done."))
+    w.play(*(Script().tool(f"tool_{n}") for n in range(6)), Script().text("Done."))
     alice = w.client("alice")
     run = await alice.settled((await alice.start("Work"))["id"])
     for name, count in (("messages", 14), ("toolCalls", 6), ("modelCalls", 7)):

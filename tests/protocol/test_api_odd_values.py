@@ -12,6 +12,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from steersman import tool
+from steersman.edge import MAX_BODY
 from tests.support import documents
 from tests.support.client import Client
 from tests.support.clients import bearer, raw_socket
@@ -167,7 +168,7 @@ async def test_a_frame_that_is_too_big_closes_the_socket_with_1009(tmp_path: Pat
             await socket.send(json.dumps({"type": "connection_init", "payload": bearer(alice.token)}))
             await socket.recv()
             with suppress(ConnectionClosed):
-                await socket.send("x" * (9 * 1024 * 1024))
+                await socket.send("x" * (MAX_BODY + 1))
             await socket.wait_closed()
             assert socket.close_code == 1009
         assert (await (await alice.socket()).execute("{ viewer { id } }")) == {"viewer": {"id": "alice"}}

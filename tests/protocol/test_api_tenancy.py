@@ -28,6 +28,8 @@ MISSING = {
     "model": NEW_ID("mdl"),
     "stream": NEW_ID("str"),
     "input": NEW_ID("inp"),
+    "agent": NEW_ID("agt"),
+    "resource": NEW_ID("res"),
 }
 
 
@@ -52,6 +54,9 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         await gate.begun.wait()
         sent = await alice.steer(run["id"], "hers alone")
         whole = await alice.run(run["id"])
+        agent = (await alice.done(documents.CREATE_AGENT, kind="helper", name="Alice's own"))["agent"]["id"]
+        document = {"key": "k", "kind": "document", "value": {"title": "Hers", "text": "Hers alone."}}
+        held = (await alice.done(documents.SET_RESOURCE, agentId=agent, **document))["agent"]["resources"]["nodes"]
         ids = {
             "run": run["id"],
             "message": whole["messages"]["nodes"][0]["id"],
@@ -59,6 +64,8 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
             "model": whole["modelCalls"]["nodes"][0]["id"],
             "stream": run["streamId"],
             "input": sent["inputId"],
+            "agent": agent,
+            "resource": held[0]["id"],
         }
         yield Scene(w, alice, bob, ids)
         gate.open.set()
@@ -73,6 +80,8 @@ QUERIES = [
     "query ($model: ID!) { node(id: $model) { id } }",
     "query ($stream: ID!, $input: ID!) { a: node(id: $stream) { id } b: node(id: $input) { id } }",
     "query ($run: ID!, $message: ID!, $call: ID!, $model: ID!) { nodes(ids: [$run, $message, $call, $model]) { id } }",
+    "query ($agent: ID!, $resource: ID!) { a: node(id: $agent) { id } b: node(id: $resource) { id } }",
+    "query ($agent: ID!) { agent(id: $agent) { id name config resources { totalCount } runs { totalCount } } }",
     "query ($run: ID!) { runs(filter: {parentId: $run}) { nodes { id } totalCount } }",
 ]
 MUTATIONS = [
@@ -85,6 +94,18 @@ MUTATIONS = [
     (documents.RETRY, {"runId": "run"}),
     (documents.FORK, {"runId": "run", "seq": 1}),
     (documents.FORK, {"runId": "run", "seq": 99, "input": "x"}),
+    (documents.DECIDE, {"runId": "run", "decisions": [{"toolCallId": "call_1", "decision": "APPROVE"}]}),
+    (documents.COMPLETE, {"runId": "run", "toolCallId": "call", "result": "x"}),
+]
+KEEPING: list[tuple[str, dict[str, Any], list[str]]] = [
+    (documents.UPDATE_AGENT, {"id": "agent", "name": "Bob's now"}, ["id"]),
+    (documents.DELETE_AGENT, {"id": "agent"}, ["id"]),
+    (
+        documents.SET_RESOURCE,
+        {"agentId": "agent", "key": "k", "kind": "document", "value": {"title": "x", "text": "x"}},
+        ["agentId"],
+    ),
+    (documents.DELETE_RESOURCE, {"agentId": "agent", "key": "k", "kind": "document"}, ["agentId"]),
 ]
 SUBSCRIPTIONS = [
     (documents.WATCH_RUN, {"id": "run"}),
@@ -123,6 +144,19 @@ async def test_a_write_to_anothers_is_refused_as_a_write_to_nothing(
     assert [(error["code"], error["field"]) for error in answer["errors"]] == [("RUN_NOT_FOUND", ["input", "runId"])]
     assert await scene.alice.run(scene.ids["run"]) == rows
     assert await scene.world.run_ids() == [scene.ids["run"]]
+
+
+@pytest.mark.parametrize(("mutation", "given", "field"), KEEPING)
+async def test_a_change_of_anothers_agent_is_refused_as_a_change_of_nothing(
+    scene: Scene, mutation: str, given: dict[str, Any], field: list[str]
+) -> None:
+    """NOT_FOUND, word for word as for an agent that never was, and nothing changes."""
+    before = await scene.alice.ask(documents.AGENTS)
+    answer = await scene.bob.do(mutation, **of(scene.ids, given))
+    assert answer == await scene.bob.do(mutation, **of(MISSING, given))
+    assert [(error["code"], error["field"]) for error in answer["errors"]] == [("NOT_FOUND", ["input", *field])]
+    assert await scene.alice.ask(documents.AGENTS) == before
+    assert (await scene.bob.ask(documents.AGENTS))["agents"]["totalCount"] == 0
 
 
 @pytest.mark.parametrize(("subscription", "given"), SUBSCRIPTIONS)
@@ -195,6 +229,18 @@ OPERATIONS = [
     'query { run(id: "run_x") { id } }',
     "query { runs { totalCount } }",
     "query { models { id } }",
+    "query { approvals { totalCount } }",
+    "query { agentKinds { identifier } }",
+    "query { toolTypes { identifier } }",
+    'query { agent(handle: "ada") { id } }',
+    "query { agents { totalCount } }",
+    'mutation { createAgent(input: {kind: "expert", name: "Ada"}) { agent { id } } }',
+    'mutation { updateAgent(input: {id: "agt_x"}) { agent { id } } }',
+    'mutation { deleteAgent(input: {id: "agt_x"}) { deletedId } }',
+    'mutation { setResource(input: {agentId: "agt_x", key: "k", kind: "tools", value: {}}) { agent { id } } }',
+    'mutation { deleteResource(input: {agentId: "agt_x", key: "k", kind: "tools"}) { agent { id } } }',
+    'mutation { decideToolCalls(input: {runId: "run_x", decisions: []}) { run { id } } }',
+    'mutation { completeToolCall(input: {runId: "run_x", toolCallId: "call_x"}) { run { id } } }',
     'mutation { startRun(input: {agent: "helper", input: "x"}) { queued } }',
     'mutation { steerRun(input: {runId: "run_x", input: "x"}) { queued } }',
     'mutation { withdrawInput(input: {runId: "run_x", inputId: "x"}) { withdrawn } }',
@@ -203,6 +249,7 @@ OPERATIONS = [
     'mutation { forkRun(input: {runId: "run_x", seq: 1}) { run { id } } }',
 ]
 WATCHES = [
+    "subscription { approvals { id } }",
     'subscription { run(id: "run_x") { id } }',
     "subscription { runs { kind } }",
     'subscription { messages(runId: "run_x") { id } }',

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from models.database import Database
 from models.enums import Role
@@ -17,26 +14,7 @@ from models.usage import Usage
 from tests.support.api import ask, context_of, take
 from tests.support.fake_engine import FakeEngine
 from tests.support.rows import a_call, a_message, a_model_call, a_run, store
-
-
-@contextmanager
-def counted() -> Iterator[list[str]]:
-    """The statements that are executed meanwhile, on any engine."""
-    statements: list[str] = []
-
-    def count(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
-        statements.append(statement)
-
-    event.listen(Engine, "before_cursor_execute", count)
-    try:
-        yield statements
-    finally:
-        event.remove(Engine, "before_cursor_execute", count)
-
-
-def selects(statements: list[str]) -> int:
-    """How many reads there were."""
-    return sum(statement.lstrip().upper().startswith("SELECT") for statement in statements)
+from tests.support.statements import counted, selects
 
 
 async def a_long_run(database: Database) -> Run:

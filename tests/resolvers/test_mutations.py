@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from engine.errors import RunNotFound
+from engine.errors import NotFound, RunNotFound
+from models.agent import StoredAgent
 from models.database import Database
 from models.enums import RunStatus, SteerMode
 from tests.support.api import ask, codes_of, context_of
 from tests.support.fake_engine import FakeAccepted, FakeEngine
-from tests.support.rows import a_run, store
+from tests.support.rows import NOW, a_run, new_id, store
 
 RUN = a_run(status=RunStatus.RUNNING)
 ERRORS = "errors { code message field }"
@@ -20,14 +21,23 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], Any]] = {
         "queued inputId",
         {"agent": "helper", "input": "Hi"},
         "start",
-        {"agent": "helper", "input": "Hi", "run_id": None, "title": None, "metadata": None, "key": None},
+        {
+            "agent": "helper",
+            "input": "Hi",
+            "run_id": None,
+            "title": None,
+            "attachments": [],
+            "metadata": None,
+            "key": None,
+            "budget": None,
+        },
         FakeAccepted(RUN),
     ),
     "steerRun": (
         "queued inputId",
         {"runId": RUN.id, "input": "Hi"},
         "steer",
-        {"run_id": RUN.id, "input": "Hi", "mode": SteerMode.QUEUE, "key": None},
+        {"run_id": RUN.id, "input": "Hi", "mode": SteerMode.QUEUE, "attachments": [], "key": None},
         FakeAccepted(RUN, queued=True, input_id="inp_1"),
     ),
     "withdrawInput": (
@@ -38,7 +48,7 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], Any]] = {
         (RUN, True),
     ),
     "cancelRun": ("", {"runId": RUN.id}, "cancel", {"run_id": RUN.id, "reason": None}, RUN),
-    "retryRun": ("", {"runId": RUN.id}, "retry", {"run_id": RUN.id, "key": None}, RUN),
+    "retryRun": ("", {"runId": RUN.id}, "retry", {"run_id": RUN.id, "key": None, "budget": None}, RUN),
     "forkRun": (
         "",
         {"runId": RUN.id, "seq": 2},
@@ -47,6 +57,45 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], Any]] = {
         RUN,
     ),
 }
+
+
+AGENT = StoredAgent(new_id("agt"), "alice", "Ada", "expert", {}, NOW, NOW)
+_RESOURCE = {"agentId": AGENT.id, "key": "k", "kind": "document"}
+_PLACE = {"agent_id": AGENT.id, "key": "k", "kind": "document"}
+_BLANK = {"handle": None, "description": None, "picture": None, "config": None, "key": None}
+KEEPING: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
+    "createAgent": ({"kind": "expert", "name": "Ada"}, "create", {"kind": "expert", "name": "Ada", **_BLANK}),
+    "updateAgent": (
+        {"id": AGENT.id, "handle": None, "config": {"a": 1}},
+        "update",
+        {"agent_id": AGENT.id, "changes": {"handle": None, "config": {"a": 1}}},
+    ),
+    "setResource": ({**_RESOURCE, "value": {"a": 1}}, "set_resource", {**_PLACE, "value": {"a": 1}}),
+    "deleteResource": (_RESOURCE, "delete_resource", _PLACE),
+}
+
+
+@pytest.mark.parametrize("name", KEEPING)
+async def test_a_mutation_of_agents_asks_the_engine_once_as_the_viewer(engine: FakeEngine, name: str) -> None:
+    """What was left out of an update is not among its changes; a refusal is data."""
+    given, verb, arguments = KEEPING[name]
+    kind = name[0].upper() + name[1:]
+    text = f"mutation ($input: {kind}Input!) {{ {name}(input: $input) {{ agent {{ id }} {ERRORS} }} }}"
+    engine.stored.answer = AGENT
+    assert (await ask(context_of(engine), text, input=given))[name] == {"agent": {"id": AGENT.id}, "errors": []}
+    assert engine.stored.asked == [(verb, "alice", arguments)]
+    engine.stored.answer = NotFound("There is no such agent.", field=("id",))
+    refused = (await ask(context_of(engine), text, input=given))[name]
+    assert (refused["agent"], [error["code"] for error in refused["errors"]]) == (None, ["NOT_FOUND"])
+
+
+async def test_an_agent_is_deleted_as_the_viewer(engine: FakeEngine) -> None:
+    """The answer is its id."""
+    engine.stored.answer = AGENT.id
+    text = f"mutation ($input: DeleteAgentInput!) {{ deleteAgent(input: $input) {{ deletedId {ERRORS} }} }}"
+    data = await ask(context_of(engine), text, input={"id": AGENT.id})
+    assert data["deleteAgent"] == {"deletedId": AGENT.id, "errors": []}
+    assert engine.stored.asked == [("delete", "alice", {"agent_id": AGENT.id})]
 
 
 def mutation(name: str) -> str:

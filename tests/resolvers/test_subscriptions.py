@@ -93,6 +93,8 @@ def all_events(stream_id: str, run_id: str, call_id: str) -> list[events.StreamE
         made.append(kind(stream_id=stream_id, seq=len(made) + 1, step=1, attempt=1, at=NOW, **values))
 
     add(events.StepRestarted, reason="the provider failed")
+    add(events.ModelFellBack, from_="model-a", to="model-b", reason="the provider failed")
+    add(events.ContextCompacted, tokens_before=900, tokens_after=90)
     add(events.ReasoningDelta, block=0, offset=0, text="Hm.")
     add(events.TextDelta, block=1, offset=0, text="Hi 🎈")
     add(events.StepFinished, message_seq=2, stop_reason="tool_use", usage=usage)
@@ -123,6 +125,7 @@ EVERY_FIELD = """subscription ($id: ID!) { stream(streamId: $id) {
   ... on ToolCallStarted { toolCallId name input } ... on ToolCallProgress { toolCallId message fraction }
   ... on ToolCallFinished { toolCallId name input result isError } ... on InputQueued { inputId queued }
   ... on InputApplied { inputIds messageSeq } ... on StepRestarted { reason }
+  ... on ModelFellBack { from to reason } ... on ContextCompacted { tokensBefore tokensAfter }
   ... on StepFinished { messageSeq stopReason usage { inputTokens cost } }
   ... on RunResult { runId status finish answer: text output model steps total: usage { outputTokens } cancelled
     error { code } }
@@ -142,13 +145,17 @@ async def test_every_kind_of_event_is_shown_with_every_field(engine: FakeEngine,
         engine.streams.publish(made)
         found = [(await first)["stream"], *[data["stream"] async for data in shown]]
     assert [event["__typename"] for event in found] == [type(event).__name__ for event in made]
-    assert [event["seq"] for event in found] == list(range(1, 11))
+    assert [event["seq"] for event in found] == list(range(1, 13))
     assert {event["at"] for event in found} == {AT}
     assert {event["streamId"] for event in found} == {stream.id}
     by_name = {event["__typename"]: event for event in found}
     assert by_name["TextDelta"]["text"] == "Hi 🎈"
     assert by_name["ToolCallProgress"]["fraction"] == 0.5
     assert by_name["ToolCallFinished"]["result"] == "3"
+    change = {name: by_name["ModelFellBack"][name] for name in ("from", "to", "reason")}
+    assert change == {"from": "model-a", "to": "model-b", "reason": "the provider failed"}
+    less = by_name["ContextCompacted"]
+    assert (less["tokensBefore"], less["tokensAfter"]) == (900, 90)
     assert by_name["InputApplied"]["inputIds"] == ["inp_1"]
     assert by_name["StepFinished"]["usage"] == {"inputTokens": 1, "cost": "0.1"}
     result = by_name["RunResult"]
@@ -172,11 +179,11 @@ async def test_a_stream_that_has_ended_is_replayed_and_completes(engine: FakeEng
     run_id, stream_id = await finished_stream(database)
     context = context_of(engine)
     whole = [data["stream"] async for data in follow(context, STREAM, id=stream_id, after=None)]
-    assert whole[-1] == {"__typename": "RunResult", "seq": 10}
-    rest = [data["stream"] async for data in follow(context, STREAM, id=stream_id, after=9)]
-    assert rest == [{"__typename": "RunResult", "seq": 10}]
-    seen = await take(context, 1, RUN_STREAM, id=run_id, stream=stream_id, after=9)
-    assert seen == [{"runStream": {"__typename": "RunResult", "seq": 10}}]
+    assert whole[-1] == {"__typename": "RunResult", "seq": 12}
+    rest = [data["stream"] async for data in follow(context, STREAM, id=stream_id, after=11)]
+    assert rest == [{"__typename": "RunResult", "seq": 12}]
+    seen = await take(context, 1, RUN_STREAM, id=run_id, stream=stream_id, after=11)
+    assert seen == [{"runStream": {"__typename": "RunResult", "seq": 12}}]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from schema.errors import AgentRequiresUser, BadUserInput, RunIsMissing, user_er
         (RunNotFound(field=("runId",)), ["input", "runId"]),
         (InvalidInput("too large", field=("metadata",)), ["input", "metadata"]),
         (InvalidInput("no such thing", field=("run_id",)), ["input", "runId"]),
+        (InvalidInput("no field", field=("config", "system_prompt")), ["input", "config", "system_prompt"]),
+        (InvalidInput("no option", field=("value", "config", "max_rows")), ["input", "value", "config", "max_rows"]),
         (RunBusy(), None),
     ],
 )

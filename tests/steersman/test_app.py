@@ -26,7 +26,9 @@ from steersman.auth import mint
 from steersman.process import engine_config
 from steersman.settings import Settings
 from tests.support.clients import GraphQLFailed, JsonClient, connected, event_stream
+from tests.support.commands import GUARD
 from tests.support.server import Running, running
+from tests.support.services import OwnRedis
 
 SECRET = "a secret of the tests, long enough for HS256"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -141,6 +143,36 @@ async def test_liveness_depends_on_nothing_and_readiness_on_the_database(setting
         assert unready.status_code == 503
         assert "steersman migrate" in unready.json()["problem"]
         assert (await get(f"{server.url}/healthz")).status_code == 200
+
+
+@pytest.mark.service
+async def test_while_redis_alone_is_away_the_server_is_ready_and_says_that_it_is_degraded(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """200 with the problem, for everything but live tokens works; by itself it is ready again. A 503 goes before it."""
+    async with OwnRedis(tmp_path) as redis:
+        shared = dataclasses.replace(settings, redis_url=redis.url)
+        async with served(shared) as (server, app):
+            assert await readiness(server, "ready") == (200, {"status": "ready"})
+            await redis.kill()
+            code, told = await readiness(server, "degraded")
+            assert (code, sorted(told)) == (200, ["problem", "status"])
+            assert told["problem"].startswith("Redis can't be reached")
+            assert str(redis.port) not in told["problem"], "no address is told"
+            await redis.start()
+            assert await readiness(server, "ready") == (200, {"status": "ready"})
+            await redis.kill()
+            await readiness(server, "degraded")
+            await app.state.house.drain()
+            assert (await readiness(server, "unavailable"))[1]["problem"] == "This server is stopping."
+
+
+async def readiness(server: Running, status: str) -> tuple[int, dict[str, str]]:
+    """What /readyz answers, once it has this status."""
+    async with asyncio.timeout(GUARD):
+        while (answer := await get(f"{server.url}/readyz")).json()["status"] != status:
+            await asyncio.sleep(0.05)
+    return answer.status_code, answer.json()
 
 
 async def test_while_draining_only_readiness_changes(settings: Settings) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from engine.streams.bell import Bell
-from engine.streams.memory import MemoryStreams
-from models.enums import ToolCallState
+from models.enums import RunStatus, ToolCallState
+from models.page import Window
+from models.run import Run, RunQuery, find_runs
+from tests.support.memory import Memory
 from tests.support.messages_server import Request
 from tests.support.mortal import Dead, Mortal
 from tests.support.scripted_runs import Case, Play, inputs_of, summary
 from tests.support.stage import LEASE_SECONDS, Node, Stage
 from tests.support.truths import Story
 
+_PLAY = re.compile(r"play \d+")
 SEEN = 0.02  # seconds after which a watcher looks at the rows
 
 
@@ -28,10 +31,12 @@ class Attack:
         self.plays: dict[str, Play] = {}
         self.whole: list[str] = []
         """The transcript of the play that nobody disturbed, in short."""
-        stage.server.answer(lambda request: self._play_of(request).answer(request.messages))
+        stage.server.answer(lambda request: self._play_of(request).answer(request.body["model"], request.messages))
 
     def _play_of(self, request: Request) -> Play:
-        return self.plays[request.messages[0]["content"][0]["text"]]
+        name = _PLAY.search(request.messages[0]["content"][0]["text"])
+        assert name is not None
+        return self.plays[name[0]]
 
     def new_play(self) -> Play:
         """A run that is not yet started."""
@@ -50,10 +55,10 @@ class Attack:
     async def play(self, mortals: Sequence[Mortal], *, same_process: bool) -> Play:
         """Play it with workers that may die, one after the other, and with one more where all have died."""
         play = self.new_play()
-        memory = {"streams": MemoryStreams(), "bell": Bell()}
+        memory = await self.stage.memory() if same_process else None
         client: asyncio.Task[None] | None = None
         for mortal in [*mortals, Mortal(self.stage.database)]:
-            node = await self._open_mortal(play, mortal, memory if same_process else {})
+            node = await self._open_mortal(play, mortal, memory)
             if node is None:
                 continue
             if client is None:
@@ -71,12 +76,14 @@ class Attack:
             await node.dropped()
             await self._remember(play)
             await self.stage.leases.advance(LEASE_SECONDS + 1)
+        if memory is not None:
+            await memory.close()
         return play
 
-    async def _open_mortal(self, play: Play, mortal: Mortal, memory: dict[str, Any]) -> Node | None:
+    async def _open_mortal(self, play: Play, mortal: Mortal, memory: Memory | None) -> Node | None:
         """A node that may die; None where it died before it was open."""
         try:
-            node = await self.open(play, database=mortal, **memory)
+            node = await self.open(play, database=mortal, memory=memory)
         except Dead:
             await self.stage.nodes.pop().dropped()
             await self.stage.leases.advance(LEASE_SECONDS + 1)
@@ -86,18 +93,29 @@ class Attack:
 
     async def open(self, play: Play, **options: Any) -> Node:
         """A node for this play."""
-        return await self.stage.open(agents={"helper": play.agent()}, watch_seconds=SEEN, **options)
+        return await self.stage.open(agents=play.agents(), watch_seconds=SEEN, **options)
 
     async def over(self, client: asyncio.Task[None], node: Node, play: Play) -> None:
-        """Wait until the client has said all and the run has ended."""
+        """Wait until the client has said all and the run has ended, and whatever it has begun."""
         await asyncio.shield(client)
         await node.settled(play.run_id)
+        for child in await self._children(play):
+            await node.settled(child.id)
 
     async def _remember(self, play: Play) -> None:
         """Note what has finished: none of it may run again."""
-        calls = (await self.stage.story(play.run_id)).calls
+        calls = [call for story in await self._stories(play) for call in story.calls]
         done = {call.id for call in calls if call.state is ToolCallState.SUCCEEDED}
         play.finished |= Counter({key: count for key, count in play.ran.items() if key[1] in done})
+
+    async def _stories(self, play: Play) -> list[Story]:
+        """The run, and those that it has handed tasks to."""
+        return [
+            await self.stage.story(run_id) for run_id in (play.run_id, *(run.id for run in await self._children(play)))
+        ]
+
+    async def _children(self, play: Play) -> list[Run]:
+        return (await self.stage.database.read(find_runs, RunQuery(parent_id=play.run_id), Window(size=100))).rows
 
     def short(self, play: Play, story: Story) -> list[str]:
         """The transcript in short, the same for every play."""
@@ -105,8 +123,13 @@ class Attack:
 
     async def check(self, play: Play) -> None:
         """The run ended as it should; nothing said is lost or doubled, nothing that was done is done again."""
-        story = await self.stage.story(play.run_id)
+        story, *below = await self._stories(play)
+        assert len(below) <= self.case.children, "a task was handed on twice"
+        for one in below:
+            assert one.run.status not in (RunStatus.RUNNING, RunStatus.WAITING), "a child was left behind"
+            await self.stage.check_run(one.run.id)
         assert (story.run.status, story.run.finish) == (self.case.status, self.case.finish)
+        assert (story.run.output is not None) == ("output" in self.case.settings)
         said = [text for text in inputs_of(story.messages) if text != play.first_input]
         assert sorted(said) == sorted(play.said[1:])
         if self.case.same_transcript:

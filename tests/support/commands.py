@@ -33,6 +33,7 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
         "STEERSMAN_DATABASE_URL": f"sqlite:///{folder / 'test.db'}",
         "STEERSMAN_AGENTS": str(ROOT / "agents"),
         "STEERSMAN_PORT": "0",
+        "STEERSMAN_WORKER_PORT": "0",
         **settings,
     }
 

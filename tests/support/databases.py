@@ -62,7 +62,9 @@ class LeaseClock:
             await self._database.write(_set_clock, self.now)
 
     async def rule(self, database: Database) -> None:
-        """Become the clock of a PostgreSQL database; a SQLite one is opened with it."""
+        """Become the clock of a PostgreSQL database; a SQLite one was opened with it."""
+        if database.is_sqlite:
+            return
         await database.write(_install_clock, self.now)
         self._database = database
 
@@ -162,6 +164,5 @@ async def controlled(url: str, **options: Any) -> AsyncIterator[tuple[Database, 
     """A Database whose lease clock is moved by hand; on SQLite it does not wait for the disk unless told to."""
     clock = LeaseClock()
     async with open_database(url, lease_clock=clock, **{"synchronous": "OFF", **options}) as database:
-        if not database.is_sqlite:
-            await clock.rule(database)
+        await clock.rule(database)
         yield database, clock

@@ -21,7 +21,7 @@ from models.run import Run, agent_runs, get_run
 from models.stream import read_stream, streams_of_run
 from models.usage import Usage
 from models.verbs.calling import finish_call, start_call
-from models.verbs.claiming import Beat, Taken, beat, hand_back, reserve, take_over
+from models.verbs.claiming import Beat, Taken, Wanted, beat, hand_back, reserve, take_over
 from models.verbs.forking import fork
 from models.verbs.opening import NewRun, open_run
 from models.verbs.row import Done, Holder, Numbers
@@ -135,10 +135,10 @@ class Desk:
 
     # ------------------------------------------------------------------ what workers do
 
-    async def take(self, worker: str = "worker-2", *, limit: int = 10, holding: Sequence[str] = ()) -> list[Taken]:
-        """Take the runs that nobody works on."""
+    async def take(self, worker: str = "worker-2", *, limit: int = 10, **wanted: Any) -> list[Taken]:
+        """Take the runs that nobody works on, those of them that are wanted."""
         return await self.database.write(
-            take_over, worker=worker, lease_ms=LEASE_MS, limit=limit, holding=holding, at=self.clock()
+            take_over, worker=worker, lease_ms=LEASE_MS, limit=limit, wanted=Wanted(**wanted), at=self.clock()
         )
 
     async def taken(self, worker: str = "worker-2") -> Hands:
@@ -280,9 +280,9 @@ class Hands:
             await self.start(call)
             await self.finish(call)
 
-    async def results(self, cut: Answered | None = None, start: StepStart | None = None) -> Done:
+    async def results(self, cut: Answered | None = None, start: StepStart | None = None, **more: Any) -> Done:
         """Append the results of the last answer's calls, and the input that waits."""
-        return await self.verb(append_results, seq=self.run.seq + 1, cut=cut, start=start, ids=self.desk.ids)
+        return await self.verb(append_results, seq=self.run.seq + 1, cut=cut, start=start, ids=self.desk.ids, **more)
 
     async def announce(self) -> Done:
         """Write InputQueued where it lacks."""
@@ -296,7 +296,17 @@ class Hands:
 
     async def settle(self, end: End = COMPLETED, *, worker: str | None = "worker-1", **more: Any) -> Done:
         """End the generation."""
-        return await self.verb(settle, end=end, holder=self.desk.holder(worker), ids=self.desk.ids, **more)
+        return await self.verb(settle, **self.ending(end, worker=worker), **more)
+
+    def ending(self, end: End = COMPLETED, *, worker: str | None = "worker-1") -> dict[str, Any]:
+        """The arguments of a settle."""
+        return {
+            "end": end,
+            "seq": self.run.seq + 1,
+            "holder": self.desk.holder(worker),
+            "next_stream": self.desk.ids("str"),
+            "ids": self.desk.ids,
+        }
 
     async def hand_back(self) -> Done:
         """Give the run up."""

@@ -34,7 +34,7 @@ fragment ModelAnswer on ModelCall {{
     "Row": f"""
 fragment Row on AgentRun {{
   __typename id agent userId status finish title streamId error {{ code message }}
-  pendingInput {{ id text mode createdAt }} pendingCalls {{ id }} cancelRequested steps usage {{ {USAGE} }}
+  pendingInput {{ id text mode createdAt }} pendingCalls {{ ...Call }} cancelRequested steps usage {{ {USAGE} }}
   budget {{ cost tokens spentCost spentTokens }} output metadata parent {{ id }}
   children {{ nodes {{ id }} totalCount }} forkedFrom {{ id runId seq }} createdAt startedAt updatedAt
 }}""",
@@ -44,6 +44,13 @@ fragment Whole on AgentRun {
   messages(first: 100) { nodes { ...Message } totalCount }
   toolCalls(first: 100) { nodes { ...Call } totalCount }
   modelCalls(first: 100) { nodes { ...ModelAnswer } totalCount }
+}""",
+    "Stored": """
+fragment Stored on Agent {
+  __typename id name handle description picture temporary config createdAt updatedAt
+  kind { identifier available description fields { name type default description required } jsonSchema }
+  resources(first: 100) { nodes { __typename id key kind value } totalCount }
+  runs(first: 100) { nodes { id } totalCount }
 }""",
     "Event": f"""
 fragment Event on StreamEvent {{
@@ -57,6 +64,11 @@ fragment Event on StreamEvent {{
   ... on InputApplied {{ inputIds messageSeq }}
   ... on StepFinished {{ messageSeq stopReason usage {{ {USAGE} }} }}
   ... on StepRestarted {{ reason }}
+  ... on ModelFellBack {{ from to reason }}
+  ... on ContextCompacted {{ tokensBefore tokensAfter }}
+  ... on CallsWaiting {{ calls {{ ...Call }} }}
+  ... on SubagentStarted {{ toolCallId runId agent }}
+  ... on SubagentFinished {{ toolCallId runId status }}
   ... on RunResult {{
     runId status finish text output model steps usage {{ {USAGE} }} cancelled error {{ code message }}
   }}
@@ -79,6 +91,13 @@ def document(operation: str) -> str:
     return "\n".join([operation, *needed.values()])
 
 
+def keeping(name: str, answer: str = "agent { ...Stored }") -> str:
+    """A mutation of agents, with what it answers and its errors."""
+    kind = name[0].upper() + name[1:]
+    fields = f"{answer} errors {{ code message field }}"
+    return document(f"mutation ($input: {kind}Input!) {{ {name}(input: $input) {{ {fields} }} }}")
+
+
 def mutation(name: str, *fields: str) -> str:
     """A mutation with its run, its errors and further fields of its payload."""
     kind = name[0].upper() + name[1:]
@@ -93,6 +112,26 @@ WITHDRAW = mutation("withdrawInput", "withdrawn")
 CANCEL = mutation("cancelRun")
 RETRY = mutation("retryRun")
 FORK = mutation("forkRun")
+DECIDE = mutation("decideToolCalls")
+COMPLETE = mutation("completeToolCall")
+CREATE_AGENT = keeping("createAgent")
+UPDATE_AGENT = keeping("updateAgent")
+DELETE_AGENT = keeping("deleteAgent", "deletedId")
+SET_RESOURCE = keeping("setResource")
+DELETE_RESOURCE = keeping("deleteResource")
+AGENT = document("query ($id: ID, $handle: String) { agent(id: $id, handle: $handle) { ...Stored } }")
+AGENTS = document(
+    "query ($first: Int, $after: String) { agents(first: $first, after: $after) "
+    "{ nodes { ...Stored } totalCount pageInfo { hasNextPage endCursor } } }"
+)
+KINDS = (
+    "{ agentKinds { identifier available description fields { name type default description required } jsonSchema } }"
+)
+TOOL_TYPES = "{ toolTypes { identifier description inputSchema configSchema } }"
+APPROVALS = document(
+    "query ($first: Int, $after: String) { approvals(first: $first, after: $after) "
+    "{ nodes { ...Call } totalCount pageInfo { hasNextPage endCursor } } }"
+)
 
 WATCH_RUN = document("subscription ($id: ID!) { run(id: $id) { ...Row } }")
 WATCH_RUNS = document("subscription ($filter: RunFilter) { runs(filter: $filter) { kind runId run { ...Row } } }")
@@ -102,6 +141,7 @@ WATCH_MESSAGES = document(
 WATCH_STREAM = document(
     "subscription ($streamId: ID!, $after: Int) { stream(streamId: $streamId, after: $after) { ...Event } }"
 )
+WATCH_APPROVALS = document("subscription { approvals { ...Call } }")
 WATCH_RUN_STREAM = document(
     "subscription ($runId: ID!, $streamId: ID, $after: Int) "
     "{ runStream(runId: $runId, streamId: $streamId, after: $after) { ...Event } }"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.engine import EngineConfig
 from engine.errors import Refused
 from engine.streams.bell import Bell
 from engine.streams.memory import MemoryStreams
@@ -60,12 +61,38 @@ class FakeRuns:
         return self._take("fork", user, arguments)
 
 
+class FakeStored(FakeRuns):
+    """The same for the verbs of agents."""
+
+    async def create(self, user: Any, **arguments: Any) -> Any:
+        """As engine.stored_agents.StoredAgents.create."""
+        return self._take("create", user, arguments)
+
+    async def update(self, user: Any, **arguments: Any) -> Any:
+        """As engine.stored_agents.StoredAgents.update."""
+        return self._take("update", user, arguments)
+
+    async def delete(self, user: Any, **arguments: Any) -> Any:
+        """As engine.stored_agents.StoredAgents.delete."""
+        return self._take("delete", user, arguments)
+
+    async def set_resource(self, user: Any, **arguments: Any) -> Any:
+        """As engine.stored_agents.StoredAgents.set_resource."""
+        return self._take("set_resource", user, arguments)
+
+    async def delete_resource(self, user: Any, **arguments: Any) -> Any:
+        """As engine.stored_agents.StoredAgents.delete_resource."""
+        return self._take("delete_resource", user, arguments)
+
+
 class FakeEngine:
     """What resolvers use of an engine."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.config = EngineConfig(str(database.url))
         self.bell = Bell()
         self.streams = MemoryStreams()
-        self.watching = Watching(DatabaseRows(database), self.streams, self.bell, ids=new_id, poll_seconds=0.05)
+        self.watching = Watching(DatabaseRows(database), self.streams, self.bell, ids=new_id)
         self.runs = FakeRuns()
+        self.stored = FakeStored()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -114,15 +115,20 @@ def dice(seed: int) -> Random:
     return Random(seed)  # noqa: S311 - a test's dice, nothing secret
 
 
-def life(rnd: Random, stream_id: str = "str_1") -> Iterator[Move]:
-    """The moves of a generation: steps with retries, takeovers, queued input and tools, and its end."""
-    return _Owner(rnd, stream_id).moves()
+def life(rnd: Random, stream_id: str = "str_1", *, words: int = 8, piece: int = sys.maxsize) -> Iterator[Move]:
+    """The moves of a generation: steps with retries, takeovers, queued input and tools, and its end.
+
+    A text has fewer than `words` words, and a delta at most `piece` characters.
+    """
+    return _Owner(rnd, stream_id, words, piece).moves()
 
 
 class _Owner:
-    def __init__(self, rnd: Random, stream_id: str) -> None:
+    def __init__(self, rnd: Random, stream_id: str, words: int, piece: int) -> None:
         self._rnd = rnd
         self._stream_id = stream_id
+        self._words = words
+        self._piece = piece
         self._seq = 0
         self._step = rnd.randrange(3)
         self._attempt = 1
@@ -175,7 +181,7 @@ class _Owner:
         blocks: list[dict[str, Any]] = []
         for _ in range(self._rnd.randrange(4)):
             kind = self._rnd.choice(("text", "thinking", "text", "tool_use", "nothing"))
-            text = "".join(self._rnd.choice(WORDS) for _ in range(self._rnd.randrange(1, 8)))
+            text = "".join(self._rnd.choice(WORDS) for _ in range(self._rnd.randrange(1, self._words)))
             if kind == "text":
                 blocks.append({"type": "text", "text": text})
             elif kind == "thinking":
@@ -191,7 +197,7 @@ class _Owner:
             kind: type[StreamEvent] = ReasoningDelta if block["type"] == "thinking" else TextDelta
             text, offset = block.get("thinking") or block.get("text") or "", 0
             while text:
-                cut = self._rnd.randrange(1, len(text) + 1)
+                cut = self._rnd.randrange(1, min(len(text), self._piece) + 1)
                 piece, text = text[:cut], text[cut:]
                 yield Publish(self._event(kind, block=index, offset=offset, text=piece))
                 offset += utf16_length(piece)

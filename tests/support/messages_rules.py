@@ -10,6 +10,7 @@ from typing import Any
 
 IDENTIFIER = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+IMAGE_CHARACTERS = 5 * 1024 * 1024
 THINKING = ("thinking", "redacted_thinking")
 
 
@@ -67,14 +68,25 @@ def _of_block(role: str, block: dict[str, Any]) -> Iterator[str]:
     kind = block["type"]
     if kind == "text":
         yield from _of_text(block)
-    elif kind in ("image", "document") and not isinstance(block.get("source"), dict):
-        yield f"{kind}: source is required"
+    elif kind in ("image", "document"):
+        yield from _of_source(kind, block.get("source"))
     elif kind == "tool_result":
         yield from _of_result(role, block)
     elif kind == "tool_use" or kind in THINKING or is_server_use(kind) or is_server_result(kind):
         if role != "assistant":
             yield f"{kind}: only an assistant message may have it"
         yield from _of_assistant_block(block)
+
+
+def _of_source(kind: str, source: Any) -> Iterator[str]:
+    if not isinstance(source, dict):
+        yield f"{kind}: source is required"
+    elif source.get("type") == "file" and (
+        set(source) != {"type", "file_id"} or str(source["file_id"]).startswith("att_")
+    ):
+        yield f"{kind}.source: must name a file of the provider's own"
+    elif source.get("type") == "base64" and len(str(source.get("data"))) > IMAGE_CHARACTERS and kind == "image":
+        yield f"{kind}.source.base64: image exceeds 5 MB maximum"
 
 
 def _of_text(block: dict[str, Any]) -> Iterator[str]:

@@ -71,17 +71,26 @@ class Request:
 
 
 class MessagesServer:
-    """The server; use it as a context. Requests take the scripts in order, then what `answer` chooses."""
+    """The server; use it as a context. Requests take the scripts in order, then what `answer` chooses.
 
-    def __init__(self, *, port: int = 0, api_key: str | None = None) -> None:
+    `keeps=False` is for one that is asked very often: `requests` then stays empty, and they are counted alone.
+    """
+
+    def __init__(self, *, port: int = 0, api_key: str | None = None, keeps: bool = True) -> None:
         self.requests: list[Request] = []
+        self.asked = 0
+        """How many requests there were."""
         self.refused: list[str] = []
         """Why requests were answered with 400; a test of a good client asserts that it is empty."""
         self.connections = 0
         """How many connections were made."""
         self.url = ""
+        self.contexts: dict[str, int] = {}
+        """What it tells of its models' contexts; it does not know others."""
+        self.models_asked: list[str] = []
         self._port = port
         self._api_key = api_key
+        self._keeps = keeps
         self._scripts: deque[Script | Chooser] = deque()
         self._chooser: Chooser | None = None
         self._signatures: dict[str, tuple[str, str]] = {}
@@ -150,6 +159,12 @@ class MessagesServer:
             state = {"requests": [request.summary() for request in self.requests], "refused": self.refused}
             await _write_plain(writer, Http(200, state))
             return b""
+        if head.line.startswith("GET /refusals "):
+            await _write_plain(writer, Http(200, {"requests": self.asked, "refused": self.refused}))
+            return b""
+        if head.line.startswith("GET /v1/models/"):
+            await _write_plain(writer, self._model(head.line.split()[1].rpartition("/")[2]))
+            return b""
         request, script = await self._take(head, body)
         watch = asyncio.create_task(reader.read(1))
         play = asyncio.create_task(_Player(self, request, script, writer).play())
@@ -176,9 +191,11 @@ class MessagesServer:
             value = None
         request = Request(value, head.headers)
         script = self._script_for(head, request)
-        async with self._arrivals:
-            self.requests.append(request)
-            self._arrivals.notify_all()
+        self.asked += 1
+        if self._keeps:
+            async with self._arrivals:
+                self.requests.append(request)
+                self._arrivals.notify_all()
         return request, script.finished()
 
     def _script_for(self, head: _Head, request: Request) -> Script:
@@ -197,6 +214,13 @@ class MessagesServer:
         script = chosen if isinstance(chosen, Script) else chosen(request) if chosen else Script()
         self._paused = script.stop_reason == "pause_turn"
         return script
+
+    def _model(self, name: str) -> Http:
+        self.models_asked.append(name)
+        if name not in self.contexts:
+            return Http(404, {"type": "error", "error": {"type": "not_found_error", "message": f"model: {name}"}})
+        told = {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
+        return Http(200, {**told, "lifecycle": "active", "max_input_tokens": self.contexts[name], "max_tokens": 64_000})
 
     def sign(self, thinking: str, model: str, signature: str | None) -> str:
         """The signature of what `model` thought, remembered."""

@@ -8,22 +8,40 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
+
 from engine.agent import Agent
+from engine.budget import Budget
+from engine.compacting import HEAD
+from engine.compaction import Compaction
 from engine.context import Context
+from engine.output import CORRECTION
 from engine.runs import Runs
 from engine.tool import Tool, tool
+from engine.verdicts import Decision
+from models.call import get_calls
 from models.content import INTERRUPTED
 from models.enums import FinishReason, Role, RunStatus, SteerMode
-from models.events import ToolCallStarted
+from models.events import CallsWaiting, RunResult, SubagentStarted, ToolCallStarted
 from models.message import Message
 from tests.support.messages_rules import blocks_of
 from tests.support.messages_script import Script
 from tests.support.mortal import Dead
 from tests.support.screens import Screen
 from tests.support.stage import ALICE, Node, Stage, helper
-from tests.support.truths import Story
+from tests.support.truths import MODEL, Story
 
 T = TypeVar("T")
+TASK = ": task"
+"""What a task that is handed on has behind the first input of its run."""
+
+
+class Word(BaseModel):
+    """What an agent with an output type answers."""
+
+    word: str
+
+
 Answer = Callable[["Play", list[str], int], Script]
 """The script for a request: the texts of its last user turn, and how many answers it holds."""
 
@@ -38,6 +56,10 @@ class Play:
     ran: Counter[tuple[str, str]] = field(default_factory=Counter)
     finished: Counter[tuple[str, str]] = field(default_factory=Counter)
     requests: int = 0
+    model: str = ""
+    """The model that was asked last."""
+    is_summed_up: bool = False
+    """Whether it was then asked with a summary of what came before."""
     said: list[str] = field(default_factory=list)
     go: asyncio.Event = field(default_factory=asyncio.Event)
     run_id: str = ""
@@ -88,9 +110,30 @@ class Play:
         """The client stops the run."""
         await self._ask(lambda runs: runs.cancel(ALICE, run_id=self.run_id))
 
-    def agent(self) -> Agent:
-        """The agent of this play: the same on every node."""
-        return helper(tools=self._tools(), **self.case.settings)
+    async def decide(self, *, approve: bool) -> None:
+        """The client decides all that waits for a decision."""
+        calls = await self.stage.database.read(get_calls, self.screen.of(CallsWaiting)[-1].call_ids)
+        for call in calls.values():
+            decision = Decision(call.id, approve)
+            await self._ask(
+                lambda runs, run_id=call.run_id, one=decision: runs.decide(  # type: ignore[misc] # the loop's own
+                    ALICE, run_id=run_id, decisions=[one], key=f"{self.first_input}: {one.call_id}"
+                )
+            )
+
+    async def complete(self, result: str) -> None:
+        """The client answers what waits for it."""
+        (call_id,) = self.screen.of(CallsWaiting)[-1].call_ids
+        key = f"{self.first_input}: {call_id}"
+        await self._ask(lambda runs: runs.complete(ALICE, run_id=self.run_id, call_id=call_id, result=result, key=key))
+
+    def agents(self) -> dict[str, Agent]:
+        """The agents of this play: the same on every node."""
+        below = {"subagents": ["expert"]} if self.case.children else {}
+        return {
+            "helper": helper(tools=self._tools(), **self.case.settings, **below),
+            "expert": helper(tools=self._tools()),
+        }
 
     def _tools(self) -> list[Tool[..., Any]]:
         @tool
@@ -118,16 +161,39 @@ class Play:
                 stops.cancel()
             return "waited"
 
-        return [note, again, wait]
+        @tool(approval=True)
+        async def ask(ctx: Context) -> str:
+            """Note it, where a person allows it."""
+            self.ran["ask", ctx.idempotency_key] += 1
+            return "noted"
 
-    def answer(self, messages: list[dict[str, Any]]) -> Script:
+        @tool(client=True)
+        async def look(ctx: Context) -> str:
+            """What the client sees."""
+            raise AssertionError("only a client answers it")
+
+        @tool(on_crash="retry")
+        async def consult(ctx: Context) -> str:
+            """Have the expert do it."""
+            return (await ctx.run_agent("expert", self.first_input + TASK)).text
+
+        return [note, again, wait, ask, look, consult]
+
+    def answer(self, model: str, messages: list[dict[str, Any]]) -> Script:
         """What the model says to these messages; the same for the same ones, and to "hi" always a greeting."""
         self.requests += 1
+        self.model = model
+        self.is_summed_up = HEAD in str(messages[0])
         texts = [block["text"] for block in blocks_of(messages[-1]) if block["type"] == "text"]
         if texts and texts[-1] == "hi":
-            return Script().text("Hello.")
+            return Script().text('{"word": "hello"}' if "output" in self.case.settings else "Hello.")
         answers = sum(message["role"] == "assistant" for message in messages)
-        return self.case.answer(self, texts, answers)
+        is_child = blocks_of(messages[0])[0]["text"].endswith(TASK)
+        return (self.case.child if is_child else self.case.answer)(self, texts, answers)
+
+
+def _silent(play: Play, texts: list[str], answers: int) -> Script:
+    raise AssertionError("no task is handed on")
 
 
 async def _no_client(play: Play) -> None:
@@ -144,6 +210,9 @@ class Case:
     finish: FinishReason
     client: Callable[[Play], Coroutine[Any, Any, None]] = _no_client
     settings: dict[str, Any] = field(default_factory=dict)
+    child: Answer = _silent
+    children: int = 0
+    """How many runs it hands tasks to at most, and what the model says in these."""
     same_transcript: bool = True
     """Whether the transcript is the same however often the run was taken over; else only its inputs are."""
 
@@ -171,9 +240,10 @@ def _short(block: dict[str, Any]) -> str:
 
 
 def inputs_of(messages: list[Message]) -> list[str]:
-    """All texts that the user said, in order."""
+    """All texts that the user said, in order: what Steersman said in a user's turn is left out."""
     users = [blocks_of({"content": message.content}) for message in messages if message.role is Role.USER]
-    return [block["text"] for blocks in users for block in blocks if block["type"] == "text"]
+    texts = [block["text"] for blocks in users for block in blocks if block["type"] == "text"]
+    return [text for text in texts if not text.startswith(CORRECTION)]
 
 
 # ---------------------------------------------------------------- the cases
@@ -202,6 +272,10 @@ async def _steers_the_tool(play: Play) -> None:
     await play.steer("one")
     await play.steer("two")
     play.go.set()
+
+
+def _is_dear(play: Play, texts: list[str], answers: int) -> Script:
+    return Script(input_tokens=700).tool("note")
 
 
 def _holds(play: Play, texts: list[str], answers: int) -> Script:
@@ -236,12 +310,46 @@ def _fails_first(play: Play, texts: list[str], answers: int) -> Script:
     return Script.status(529, "overloaded_error") if play.requests == 2 else Script().text("abc")
 
 
+def _falls_back(play: Play, texts: list[str], answers: int) -> Script:
+    if play.model == MODEL:
+        return Script().text("a", "b").fail()
+    return Script().text("Let me").tool("note") if answers == 0 else Script().text("Done.")
+
+
+_LONG = "Many words, and none of them of use to anybody who reads this again. " * 20
+
+
+def _grows(play: Play, texts: list[str], answers: int) -> Script:
+    if texts and "<conversation>" in texts[-1]:
+        return Script(input_tokens=400).text(f"{play.first_input} asked for much.")
+    if play.said[-1] in texts[-1:] and play.first_input != play.said[-1]:
+        return Script().text("Let me").tool("note")
+    return Script(input_tokens=1_100).text(_LONG) if texts else Script().text("Done.")
+
+
+def _grows_in_a_turn(play: Play, texts: list[str], answers: int) -> Script:
+    if texts and "<conversation>" in texts[-1]:
+        return Script(input_tokens=400).text(f"{play.first_input} asked for much.")
+    if answers == 0:
+        return Script().tool("note")
+    return Script().text("Done.") if play.is_summed_up else Script(input_tokens=1_100).text(_LONG).tool("note")
+
+
+async def _says_more(play: Play) -> None:
+    await play.screen.sees(RunResult)
+    await play.steer("more")
+
+
 def _fails_always(play: Play, texts: list[str], answers: int) -> Script:
     return Script.status(529, "overloaded_error")
 
 
 def _never_ends(play: Play, texts: list[str], answers: int) -> Script:
     return Script().tool("note")
+
+
+def _does_not_fit_at_first(play: Play, texts: list[str], answers: int) -> Script:
+    return Script().text("A word: ", "pelican") if answers == 0 else Script().text('{"word": ', '"pelican"}')
 
 
 async def _cancels(play: Play) -> None:
@@ -256,6 +364,54 @@ async def _cancels_the_tool_and_goes_on(play: Play) -> None:
     await play.steer("after")
 
 
+def _asks(play: Play, texts: list[str], answers: int) -> Script:
+    return Script().tool("ask").tool("note").tool("ask") if answers == 0 else Script().text("Done.")
+
+
+async def _approves(play: Play) -> None:
+    await play.screen.sees(CallsWaiting)
+    await play.decide(approve=True)
+
+
+async def _steers_and_denies(play: Play) -> None:
+    await play.screen.sees(CallsWaiting)
+    await play.steer("one")
+    await play.decide(approve=False)
+
+
+async def _interrupts_what_waits(play: Play) -> None:
+    await play.screen.sees(CallsWaiting)
+    await play.steer("now", SteerMode.INTERRUPT)
+
+
+def _looks(play: Play, texts: list[str], answers: int) -> Script:
+    return Script().tool("look") if answers == 0 else Script().text("Done.")
+
+
+async def _answers(play: Play) -> None:
+    await play.screen.sees(CallsWaiting)
+    await play.complete("seen")
+
+
+def _hands_on(play: Play, texts: list[str], answers: int) -> Script:
+    task = {"task": play.first_input + TASK}
+    return Script().tool("expert", task).tool("note") if answers == 0 else Script().text("Done.")
+
+
+def _consults(play: Play, texts: list[str], answers: int) -> Script:
+    return Script().tool("consult") if answers == 0 else Script().text("Done.")
+
+
+def _hangs_below(play: Play, texts: list[str], answers: int) -> Script:
+    return Script().half_text("Half").hold(asyncio.Event())
+
+
+async def _cancels_what_is_below(play: Play) -> None:
+    await play.screen.sees(SubagentStarted)
+    await play.cancel()
+
+
+_SMALL = {"compaction": Compaction(context_tokens=1_200), "max_tokens": 100}
 _DONE = (RunStatus.COMPLETED, FinishReason.STOP)
 CASES = [
     Case("plain", _plain, *_DONE),
@@ -265,9 +421,44 @@ CASES = [
     Case("steered at the end", _holds, *_DONE, _steers_the_end),
     Case("interrupted", _hangs, *_DONE, _interrupts),
     Case("interrupted in a tool", _waits, *_DONE, _interrupts_the_tool, same_transcript=False),
+    Case("approved", _asks, *_DONE, _approves),
+    Case("denied", _asks, *_DONE, _steers_and_denies),
+    Case("interrupted while it waits", _asks, *_DONE, _interrupts_what_waits),
+    Case("answered by a client", _looks, *_DONE, _answers),
+    Case("hands a task on", _hands_on, *_DONE, child=_tools, children=1),
+    Case("hands on what waits", _hands_on, *_DONE, _approves, child=_asks, children=1),
+    Case("a tool runs an agent", _consults, *_DONE, child=_tools, children=1),
+    Case(
+        "cancelled with a child",
+        _hands_on,
+        RunStatus.CANCELLED,
+        FinishReason.ABORTED,
+        _cancels_what_is_below,
+        child=_hangs_below,
+        children=1,
+        same_transcript=False,
+    ),
     Case("provider fails at first", _fails_first, *_DONE),
     Case("provider fails for good", _fails_always, RunStatus.FAILED, FinishReason.ERROR),
+    Case("corrected once", _does_not_fit_at_first, *_DONE, settings={"output": Word}),
+    Case("falls back", _falls_back, *_DONE, settings={"model": [MODEL, "claude-opus-5-5"]}),
+    Case(
+        "compacts",
+        _grows,
+        *_DONE,
+        _says_more,
+        settings=_SMALL,
+    ),
+    Case("compacts in a turn", _grows_in_a_turn, *_DONE, settings=_SMALL),
     Case("max_steps", _never_ends, RunStatus.FAILED, FinishReason.MAX_STEPS, settings={"max_steps": 2}),
+    Case(
+        "budget spent",
+        _is_dear,
+        RunStatus.FAILED,
+        FinishReason.BUDGET,
+        settings={"budget": Budget(tokens=1_500)},
+        same_transcript=False,
+    ),
     Case("cancelled", _hangs, RunStatus.CANCELLED, FinishReason.ABORTED, _cancels),
     Case("cancelled in a tool, then more", _waits, *_DONE, _cancels_the_tool_and_goes_on, same_transcript=False),
 ]

@@ -19,16 +19,22 @@ from pathlib import Path
 from typing import Any
 
 from engine.agent import Agent
+from engine.attachments.attachments import Attachments
+from engine.files.folder import Folder
 from engine.loading import Agents
+from engine.patrol import DatabaseSigns, Patrol
 from engine.providers.anthropic import AnthropicProvider
 from engine.providers.prices import load_prices
-from engine.runner import Runner, Workshop
+from engine.roster import Roster
+from engine.runner import Runner
 from engine.runs import Accepted, Runs
 from engine.streams.bell import Bell
 from engine.streams.memory import MemoryStreams
 from engine.user import User
+from engine.verdicts import Decision
 from engine.watching import DatabaseRows, Watching
 from engine.worker import Worker
+from engine.workshop import Workshop
 from models.clock import ManualClock
 from models.database import Database
 from models.enums import RunStatus, SteerMode
@@ -38,7 +44,9 @@ from models.message import Message
 from models.model_call import ModelCall, find_model_calls
 from models.page import Window
 from models.run import Run, get_run
-from tests.support.databases import LeaseClock, new_sqlite
+from tests.support.databases import LeaseClock
+from tests.support.ground import Ground, new_ground
+from tests.support.memory import Memory, new_memory
 from tests.support.messages_script import Script
 from tests.support.messages_server import Chooser, MessagesServer
 from tests.support.screens import Screen, viewed
@@ -73,16 +81,25 @@ class Pauses:
 
 
 class Node:
-    """One process: its worker, what its clients call, and what they watch. Signals reach its loops by itself alone."""
+    """One process: its worker, what its clients call, and what they watch.
 
-    def __init__(self, stage: Stage, agents: Agents, database: Database, options: dict[str, Any]) -> None:
+    Signals reach its loops by itself alone, on a cluster too: there others tell only those who watch.
+    """
+
+    def __init__(
+        self, stage: Stage, agents: Agents, database: Database, memory: Memory, options: dict[str, Any]
+    ) -> None:
         self.stage = stage
         self._dropped: set[asyncio.Task[None]] = set()
-        self.streams: MemoryStreams = options.pop("streams", MemoryStreams())
-        self.bell: Bell = options.pop("bell", Bell())
+        self._patrolling: asyncio.Task[None] | None = None
+        self.memory = memory
+        self.owns_memory = True
+        self.streams = memory.streams
+        self.bell: Bell = options.pop("bell", memory.bell)
         self.works: bool = options.pop("works", True)
         poll = {name: options.pop(name, FAR) for name in ("poll_seconds", "watch_seconds")}
-        worker = {"max_runs": options.pop("max_runs", 1_000), "drain_seconds": options.pop("drain_seconds", FAR)}
+        limits = {"max_runs": 1_000, "drain_seconds": FAR, "takes": True, "leave_seconds": FAR}
+        worker: dict[str, Any] = {name: options.pop(name, usual) for name, usual in limits.items()}
         self.shop = Workshop(
             database=database,
             streams=self.streams,
@@ -92,19 +109,17 @@ class Node:
             ids=stage.ids,
             worker=options.pop("name", None) or stage.ids("wrk"),
             lease_ms=round(LEASE_SECONDS * 1000),
-            **{"random": lambda: 0.5, "sleep": stage.pauses, **options},
+            roster=Roster(agents),
+            attachments=Attachments(Folder(stage.folder / "files"), stage.clock, stage.ids),
+            **{"random": lambda: 0.5, "sleep": stage.pauses, "prices": stage.prices, **options},
         )
-        self.worker = Worker(self.shop, agents, poll_seconds=poll["poll_seconds"], **worker)
+        self.worker = Worker(self.shop, poll_seconds=poll["poll_seconds"], **worker)
         front = dataclasses.replace(self.shop, database=getattr(database, "front", stage.database))
-        self.runs = Runs(front, agents, self.worker if self.works else None)
-        self.watching = Watching(
-            DatabaseRows(stage.database),
-            self.streams,
-            self.bell,
-            ids=stage.ids,
-            poll_seconds=poll["watch_seconds"],
-            idle_seconds=poll["watch_seconds"],
-        )
+        self.runs = Runs(front, self.worker if self.works else None)
+        self.watching = Watching(DatabaseRows(stage.database), self.streams, self.bell, ids=stage.ids)
+        signs = DatabaseSigns(stage.database)
+        self.patrol = Patrol(signs, self.streams, self.bell, stage.clock, poll["watch_seconds"])
+        self.bell.on_trust = self.patrol.hurry
 
     # ------------------------------------------------------------------ what clients do
 
@@ -114,9 +129,9 @@ class Node:
         self.follow(run)
         return run.id
 
-    async def steer(self, run_id: str, text: str, mode: SteerMode = SteerMode.QUEUE) -> Accepted:
+    async def steer(self, run_id: str, text: str, mode: SteerMode = SteerMode.QUEUE, **more: Any) -> Accepted:
         """Say something to a run."""
-        return await self.runs.steer(ALICE, run_id=run_id, input=text, mode=mode)
+        return await self.runs.steer(ALICE, run_id=run_id, input=text, mode=mode, **more)
 
     async def interrupt(self, run_id: str, text: str) -> Accepted:
         """Say something to a run that can't wait."""
@@ -125,6 +140,10 @@ class Node:
     async def cancel(self, run_id: str) -> Run:
         """Stop a run."""
         return await self.runs.cancel(ALICE, run_id=run_id)
+
+    async def decide(self, run_id: str, *decisions: Decision, user: User = ALICE, key: str | None = None) -> Run:
+        """Decide calls that wait."""
+        return (await self.runs.decide(user, run_id=run_id, decisions=decisions, key=key))[0]
 
     def follow(self, run: Run) -> Screen:
         """Follow a run from its present stream on."""
@@ -160,10 +179,25 @@ class Node:
                     await screen.until(lambda screen: screen.ended(run.stream_id))
         return run
 
+    async def begin(self) -> None:
+        """Work, and look after those who watch here."""
+        self._patrolling = asyncio.create_task(self.patrol.walk(), name="patrol")
+        if self.works:
+            await self.worker.start()
+
+    async def leave(self) -> None:
+        """Nobody watches here any more; the worker has stopped."""
+        if self._patrolling is not None:
+            self._patrolling.cancel()
+            await asyncio.gather(self._patrolling, return_exceptions=True)
+        if self.owns_memory:
+            await self.memory.close()
+
     def drop(self) -> None:
         """The process is gone: none of its tasks does anything more. `database` must refuse it from now on."""
         worker = self.worker
-        self._dropped = {*worker._tasks, *worker._asides, *([worker._beating] if worker._beating else [])}
+        own = (worker._beating, worker._looking)
+        self._dropped = {*worker._tasks, *worker._asides, *(task for task in own if task is not None)}
         for task in self._dropped:
             task.cancel()
         self.stage.nodes.remove(self)
@@ -171,6 +205,7 @@ class Node:
     async def dropped(self) -> None:
         """Wait until the last of a dropped node's tasks has gone."""
         await asyncio.gather(*self._dropped, return_exceptions=True)
+        await self.leave()
 
     async def idle(self, run_id: str) -> None:
         """Wait until no loop works on the run here."""
@@ -181,7 +216,8 @@ class Node:
 class Stage:
     """One database, one provider, any number of nodes."""
 
-    def __init__(self, folder: Path, server: MessagesServer) -> None:
+    def __init__(self, ground: Ground, folder: Path, server: MessagesServer) -> None:
+        self.ground = ground
         self.folder = folder
         self.server = server
         self.leases = LeaseClock()
@@ -190,8 +226,9 @@ class Stage:
         self.pauses = Pauses()
         self.prices = load_prices()
         self.provider = AnthropicProvider(base_url=server.url, api_key="test", prices=self.prices, clock=self.clock)
-        self.database = Database(new_sqlite(folder), synchronous="OFF", lease_clock=self.leases)
+        self.database = Database(ground.database_url, synchronous="OFF", lease_clock=self.leases)
         self.nodes: list[Node] = []
+        self.memories: list[Memory] = []
         self.screens: dict[str, list[Screen]] = {}
 
     async def open(
@@ -201,11 +238,19 @@ class Stage:
         settings = {name: options.pop(name) for name in list(options) if name in Agent.__dataclass_fields__}
         known = {"helper": helper(tools=tools, **settings)} if agents is None else agents
         known = Agents(known) if isinstance(known, dict) else known
-        node = Node(self, known, options.pop("database", self.database), options)
+        given: Memory | None = options.pop("memory", None)
+        memory = given or await self.memory()
+        node = Node(self, known, options.pop("database", self.database), memory, options)
+        node.owns_memory = given is None
         self.nodes.append(node)
-        if node.works:
-            await node.worker.start()
+        await node.begin()
         return node
+
+    async def memory(self) -> Memory:
+        """The memory of a process, for nodes that follow one another in the same one."""
+        memory = await new_memory(self.ground, self.ids("node"))
+        self.memories.append(memory)
+        return memory
 
     def play(self, *scripts: Script | Chooser) -> None:
         """What the provider answers next."""
@@ -240,6 +285,7 @@ class Stage:
     async def retire(self, node: Node) -> None:
         """Close a node before the test's end."""
         await node.worker.close()
+        await node.leave()
         self.nodes.remove(node)
 
     async def close(self, *, check: bool = True) -> None:
@@ -253,6 +299,10 @@ class Stage:
         finally:
             for screen in [screen for screens in self.screens.values() for screen in screens]:
                 await screen.leave()
+            for node in self.nodes:
+                await node.leave()
+            for memory in self.memories:
+                await memory.close()
             await self.provider.close()
             await self.database.close()
         if check:
@@ -285,16 +335,17 @@ class Stage:
             assert seen.texts == replayed.texts, f"live: {seen.texts}; from the rows: {replayed.texts}"
 
     def _replay(self, stream_id: str) -> AsyncIterator[StreamEvent]:
-        fresh = Watching(DatabaseRows(self.database), MemoryStreams(), Bell(), ids=self.ids, poll_seconds=FAR)
+        fresh = Watching(DatabaseRows(self.database), MemoryStreams(), Bell(), ids=self.ids)
         return fresh.stream(stream_id)
 
 
 @asynccontextmanager
-async def open_stage(folder: Path) -> AsyncIterator[Stage]:
-    """A stage; closed and checked at the end, unless the test has failed."""
+async def open_stage(folder: Path, ground: Ground | None = None) -> AsyncIterator[Stage]:
+    """A stage, on the ground that was chosen unless one is given; closed and checked, unless the test has failed."""
     async with MessagesServer() as server:
-        stage = Stage(folder, server)
+        stage = Stage(ground or await new_ground(folder), folder, server)
         try:
+            await stage.leases.rule(stage.database)
             yield stage
         except BaseException:
             await stage.close(check=False)

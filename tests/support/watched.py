@@ -13,10 +13,12 @@ from engine.streams.bell import Bell
 from engine.streams.follow import StreamNotFound
 from engine.streams.memory import MemoryStreams
 from engine.watching import Watching
+from models.call import Decider, ToolCall
 from models.clock import ManualClock
-from models.enums import Role, RunStatus
+from models.enums import Role, RunStatus, ToolCallState
 from models.ids import Ids
 from models.message import Message
+from models.page import Window
 from models.run import Run, RunQuery
 from models.stream import Stream, StreamRows
 from tests.support.live_stream import Commit, Publish, Stored, dice, life
@@ -34,6 +36,7 @@ class MemoryRows:
         self.messages: dict[str, list[Message]] = {}
         self.streams: dict[str, Stream] = {}
         self.events: dict[str, Stored] = {}
+        self.calls: dict[str, ToolCall] = {}
         self.reads = 0
         self.meanwhile: Callable[[], None] = lambda: None
 
@@ -68,6 +71,20 @@ class MemoryRows:
     async def streams_of_run(self, run_id: str) -> list[Stream]:
         return await self._read(lambda: [stream for stream in self.streams.values() if stream.run_id == run_id])
 
+    def _decidable(self, who: Decider) -> list[ToolCall]:
+        waiting = [call for call in self.calls.values() if call.state is ToolCallState.WAITING and call.approvers]
+        return sorted((one for one in waiting if one.may_be_decided_by(who.user_id, who.roles)), key=lambda one: one.id)
+
+    async def decidable(self, who: Decider, window: Window) -> list[ToolCall]:
+        after = window.after or ""
+        return await self._read(lambda: [call for call in self._decidable(who) if call.id > after][: window.size])
+
+    async def decidable_of_runs(self, who: Decider, run_ids: Sequence[str]) -> list[ToolCall]:
+        return await self._read(lambda: [call for call in self._decidable(who) if call.run_id in run_ids])
+
+    async def get_calls(self, call_ids: Sequence[str]) -> dict[str, ToolCall]:
+        return await self._read(lambda: {key: self.calls[key] for key in call_ids if key in self.calls})
+
 
 class House:
     """Watching over rows in memory, with what changes them."""
@@ -75,7 +92,7 @@ class House:
     def __init__(self) -> None:
         self.rows, self.streams, self.bell = MemoryRows(), MemoryStreams(), Bell()
         self.new_id = Ids(ManualClock())
-        self.watching = Watching(self.rows, self.streams, self.bell, ids=self.new_id, poll_seconds=NEVER)
+        self.watching = Watching(self.rows, self.streams, self.bell, ids=self.new_id)
         self.tasks = asyncio.all_tasks()
 
     def open(self, user_id: str = "alice", **values: object) -> str:

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from engine.agent import Agent
+from engine.builtin.registry import BUILTIN
+from engine.builtin.tool_type import ToolType
 from engine.engine import Engine, Fakes, open_engine
 from engine.loading import Agents
 from engine.providers.anthropic import AnthropicProvider
@@ -30,7 +32,7 @@ from steersman.auth import mint
 from steersman.process import engine_config
 from steersman.settings import Settings
 from tests.support.client import Client
-from tests.support.databases import new_sqlite
+from tests.support.ground import Ground, new_ground
 from tests.support.messages_script import Script
 from tests.support.messages_server import Chooser, MessagesServer
 from tests.support.server import Running, running
@@ -54,11 +56,14 @@ async def at_once(seconds: float) -> None:
 class World:
     """One database file, one model's provider, and the application, which can be stopped and started again."""
 
-    def __init__(self, folder: Path, model: MessagesServer, agents: dict[str, Agent], settings: dict[str, Any]) -> None:
+    def __init__(
+        self, ground: Ground, model: MessagesServer, agents: dict[str, Agent], settings: dict[str, Any]
+    ) -> None:
         self.model = model
         given: dict[str, Any] = {"jwt_secret": SECRET, "drain_seconds": 0.0, "console": False, **settings}
-        self.settings = Settings(database_url=new_sqlite(folder), **given)
+        self.settings = Settings(database_url=ground.database_url, redis_url=ground.redis_url, **given)
         self.agents = Agents(agents)
+        self.types: Mapping[str, ToolType] = BUILTIN
         self.clients: list[Client] = []
         self._engine: Engine | None = None
         self._running: Running | None = None
@@ -119,7 +124,12 @@ class World:
         async with (
             AnthropicProvider(base_url=self.model.url, api_key="test", prices=prices) as provider,
             open_engine(
-                config, agents=self.agents, provider=provider, prices=prices, fakes=Fakes(sleep=at_once)
+                config,
+                agents=self.agents,
+                provider=provider,
+                prices=prices,
+                types=self.types,
+                fakes=Fakes(sleep=at_once),
             ) as self._engine,
         ):
             yield self._engine
@@ -163,10 +173,20 @@ class World:
 
 
 @asynccontextmanager
-async def world(folder: Path, *, settings: dict[str, Any] | None = None, **agents: Agent) -> AsyncIterator[World]:
-    """A world with these agents, else with one that is named "helper"; checked at the end, unless the test failed."""
+async def world(
+    folder: Path,
+    *,
+    settings: dict[str, Any] | None = None,
+    types: Mapping[str, ToolType] | None = None,
+    **agents: Agent,
+) -> AsyncIterator[World]:
+    """A world with these agents, else with one that is named "helper"; checked at the end, unless the test failed.
+
+    `types` are those that tools of stored agents are made of, where the test has its own.
+    """
     async with asyncio.timeout(GUARD), MessagesServer() as model:
-        it = World(folder, model, agents or {"helper": helper()}, settings or {})
+        it = World(await new_ground(folder), model, agents or {"helper": helper()}, settings or {})
+        it.types = BUILTIN if types is None else types
         await it.start()
         try:
             yield it

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from engine.providers import real_calls
 from engine.providers.anthropic import AnthropicProvider, parameters_of
-from engine.providers.provider import Delta, ModelRequest
+from engine.providers.provider import Delta, KnowsContexts, ModelRequest, ProviderFailure
 from models.usage import Usage
 from tests.support.asking import ASK, KEY, TOOL, ask
 from tests.support.messages_script import Script
@@ -230,9 +231,47 @@ def test_reasoning_is_asked_for_only_where_it_is_wanted_and_known_to_be_taken() 
         assert "thinking" not in parameters_of(replace(ASK, model=model, reasoning=True))
 
 
+def test_how_the_model_chooses_is_asked_for_where_it_is_given() -> None:
+    """A temperature goes past the SDK, which has no argument for it any more; "auto" is what the API does by itself."""
+    plain = parameters_of(ASK)
+    assert not {"tool_choice", "extra_body"} & plain.keys()
+    tools = [{"name": "add", "description": "Adds.", "input_schema": {"type": "object"}}]
+    asked = parameters_of(replace(ASK, tools=tools, tool_choice="any", temperature=0.5))
+    assert (asked["tool_choice"], asked["extra_body"]) == ({"type": "any"}, {"temperature": 0.5})
+    assert "tool_choice" not in parameters_of(replace(ASK, tool_choice="any"))
+
+
+def test_a_model_that_must_call_a_tool_is_not_asked_to_think() -> None:
+    """The API takes one or the other."""
+    tools = [{"name": "add", "description": "Adds.", "input_schema": {"type": "object"}}]
+    asked = replace(ASK, model="claude-opus-5-5", tools=tools, tool_choice="any", reasoning=True)
+    assert "thinking" not in parameters_of(asked)
+
+
+async def test_another_server_is_asked_with_a_temperature(server: MessagesServer, provider: AnthropicProvider) -> None:
+    """It arrives in the request's body; a server that does not take it says so."""
+    assert provider.refusal_of("temperature") is None
+    with pytest.raises(ProviderFailure, match="temperature: extra inputs"):
+        async with provider.stream(replace(ASK, temperature=0.5)):
+            pass
+    server.refused.clear()
+
+
 def test_a_model_that_thinks_unasked_is_always_asked_to_show_it() -> None:
     """The newest Opus says in its thinking what it says between tool calls: without a summary that would be lost."""
     assert parameters_of(replace(ASK, model="claude-opus-5-5"))["thinking"]["display"] == "summarized"
+
+
+async def test_a_models_context_is_what_the_api_tells(server: MessagesServer, provider: AnthropicProvider) -> None:
+    """None where it does not know the model, where it can't be reached, and where real models are refused."""
+    server.contexts = {"claude-sonnet-5-5": 1_000_000}
+    assert isinstance(provider, KnowsContexts)
+    assert await provider.context_of("claude-sonnet-5-5") == 1_000_000
+    assert await provider.context_of("model-x") is None
+    with real_calls.refused():
+        assert await provider.context_of("claude-sonnet-5-5") is None
+    async with AnthropicProvider(api_key=KEY, base_url="http://127.0.0.1:9") as nowhere:
+        assert await nowhere.context_of("claude-sonnet-5-5") is None
 
 
 async def test_the_servers_address_may_come_from_the_environment(

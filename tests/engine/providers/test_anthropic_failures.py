@@ -42,6 +42,33 @@ async def test_each_http_status_is_a_failure_of_its_kind(
     assert failed.__cause__ is not None
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "prompt is too long: 208310 tokens > 200000 maximum",
+        "the request exceeds the available context size, try increasing it",
+        "This model's maximum context length is 4096 tokens.",
+    ],
+)
+async def test_a_request_that_is_too_long_is_told_apart_from_a_refused_one(
+    server: MessagesServer, provider: AnthropicProvider, words: str
+) -> None:
+    """In the words of the API, and of other servers that speak it: shortening it may help, asking again does not."""
+    server.play(Script.status(400, "invalid_request_error", words))
+    failed = await failure(provider)
+    assert (failed.kind, failed.retryable, failed.elsewhere) == (FailureKind.TOO_LONG, False, False)
+    assert failed.shown == "The conversation is too long for the model."
+
+
+async def test_a_model_that_is_not_there_may_have_a_successor(
+    server: MessagesServer, provider: AnthropicProvider
+) -> None:
+    """Which no header of the provider's changes; a refused request has none."""
+    for status, elsewhere in ((404, True), (410, True), (529, True), (400, False), (403, False)):
+        server.play(Script.status(status, "some_error", x_should_retry="false"))
+        assert (await failure(provider)).elsewhere is elsewhere
+
+
 async def test_a_wrong_key_is_told_apart_from_a_refused_request(server: MessagesServer) -> None:
     """An operator who reads it knows what to mend."""
     async with AnthropicProvider(api_key="another", base_url=server.url) as provider:

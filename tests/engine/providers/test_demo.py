@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,20 @@ def test_without_tools_it_has_something_to_say() -> None:
     turn = demo_turn(request(user("Hello there")))
     assert "Hello there" in words(turn)
     assert len(words(turn)) > 200
+
+
+def test_an_agent_with_an_output_type_gets_an_answer_that_fits() -> None:
+    """After its tools; without a word around it."""
+    schema = {
+        "type": "object",
+        "properties": {"text": {"type": "string"}, "sources": {"type": "array", "items": {"type": "string"}}},
+        "required": ["text", "sources"],
+    }
+    asked = dataclasses.replace(request(user("Pelicans?"), tools=[SEARCH]), output=schema)
+    assert call_of(demo_turn(asked)) == Call("search_docs", {"query": "Pelicans?"})
+    later = [user("Pelicans?"), called("t1", "search_docs"), user(result("t1", "They eat fish."))]
+    answer = words(demo_turn(dataclasses.replace(asked, messages=later)))
+    assert json.loads(answer) == {"text": "Pelicans?", "sources": []}
 
 
 @pytest.mark.parametrize(

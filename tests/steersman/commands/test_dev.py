@@ -58,7 +58,7 @@ async def test_it_says_what_to_open_and_who_answers(tmp_path: Path) -> None:
         assert f"{address}/graphql" in server.output
         assert "the user 'dev'" in server.output
         assert "the scripted demo model, no real one: ANTHROPIC_API_KEY is not set" in server.output
-        assert re.search(r"Agents +calculator, researcher, slowpoke\n", server.output)
+        assert re.search(r"Agents +calculator, desk, frontdesk, researcher, slowpoke\n", server.output)
         assert "test.db" in server.output
         run_id = await start_run(address, "calculator", "What is 6 * 7?")
         run = await until_status(address, run_id, "COMPLETED")
@@ -120,7 +120,7 @@ async def test_a_changed_file_starts_it_anew_at_the_same_address(tmp_path: Path)
     """A file that does not load is told with its line, and the other agents go on; runs under way go on too."""
     agents = tmp_path / "agents"
     agents.mkdir()
-    for file in ("calculator.py", "_arithmetic.py", "_units.py"):
+    for file in ("calculator.py", "_units.py"):
         shutil.copy(ROOT / "agents" / file, agents)
     env = environment(tmp_path, STEERSMAN_AGENTS=str(agents))
     async with MessagesServer() as provider, started("dev", env={**env, "ANTHROPIC_BASE_URL": provider.url}) as server:

@@ -63,6 +63,17 @@ def test_short_commands_load_nothing_heavy(words: list[str]) -> None:
         assert f"'{heavy}'" not in ran.stderr, heavy
 
 
+def test_a_worker_loads_no_graphql() -> None:
+    """It runs agents and answers probes: what serves the API would cost each worker memory and a second of start-up."""
+    script = (
+        "import sys\nimport steersman.commands.worker, steersman.commands.probing, steersman.process\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
+    for heavy in ("strawberry", "graphql", "fastapi", "resolvers", "schema"):
+        assert f"'{heavy}'" not in ran.stderr, heavy
+
+
 def test_the_exceptions_that_are_meant_for_people_exist() -> None:
     """They are known by name, so that knowing them imports nothing."""
     for module, name in expected():

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
-from models.migrate import history, newest_revision
-from tests.support.commands import environment, started, steersman
+import asyncpg
+import pytest
+
+from models.migrate import _LOCK, history, newest_revision
+from tests.support.commands import GUARD, environment, started, steersman
+from tests.support.databases import new_postgres
+
+WAITING = """
+SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()
+"""
 
 
 async def test_it_goes_up_and_back_and_says_so(tmp_path: Path) -> None:
@@ -51,3 +61,29 @@ async def test_a_file_that_a_server_works_on_is_refused(tmp_path: Path) -> None:
         ended = await steersman("migrate", "--down", "base", env=env)
     assert ended.code == 2
     assert f"in use by another Steersman process (pid {server.process.pid})" in ended.err
+
+
+@pytest.mark.service
+async def test_two_at_once_on_an_empty_database_both_end_well(tmp_path: Path) -> None:
+    """They are held until both have seen that nothing is there; then one migrates, and the other finds it done."""
+    with new_postgres(migrated=False) as url:
+        env = environment(tmp_path, STEERSMAN_DATABASE_URL=url)
+        holder = await asyncpg.connect(url)
+        try:
+            await holder.execute("SELECT pg_advisory_lock($1)", _LOCK)
+            both = asyncio.gather(*(steersman("migrate", env=env) for _ in range(2)))
+            async with asyncio.timeout(GUARD):
+                while await holder.fetchval(WAITING) < 2:
+                    assert not both.done(), both.result()
+                    await asyncio.sleep(0.05)
+        finally:
+            await holder.close()
+        ended = await both
+        newest = newest_revision()
+        current = await steersman("migrate", "current", env=env)
+    assert [one.code for one in ended] == [0, 0], ended
+    assert sorted(one.out.split(": ", 1)[1] for one in ended) == [
+        f"at {newest} already, nothing to do\n",
+        f"no schema → {newest}\n",
+    ]
+    assert current.out == f"{newest} (the newest)\n"

@@ -15,6 +15,8 @@ from models.enums import RunStatus
 from models.page import Window
 from models.run import Run, RunQuery, find_runs
 from tests.support.commands import environment, in_terminal, started, steersman
+from tests.support.databases import new_postgres
+from tests.support.left_behind import leave_a_run
 from tests.support.messages_script import Script
 from tests.support.messages_server import MessagesServer
 
@@ -74,6 +76,20 @@ async def test_a_run_is_gone_on_with(tmp_path: Path) -> None:
     assert (again.code, run.id, run.seq) == (0, first.id, 8)
     other = await steersman("run", "calculator", "3 + 3", "--run", first.id, "--as-user", "bob", env=env)
     assert (other.code, "RUN_NOT_FOUND" in other.err) == (2, True)
+
+
+@pytest.mark.service
+async def test_on_postgresql_it_takes_nobody_elses_runs(tmp_path: Path) -> None:
+    """A run that is free to take, for those who serve or work there, is as it was when this one has ended."""
+    with new_postgres() as url:
+        async with open_database(url) as database:
+            left = await leave_a_run(database, "calculator")
+            env = environment(tmp_path, STEERSMAN_DATABASE_URL=url)
+            ended = await steersman("run", "calculator", "1 + 1", env=env)
+            runs = (await database.read(find_runs, ALL, Window())).rows
+    assert ended.code == 0, ended.err
+    assert [run.status for run in runs if run.id != left.id] == [RunStatus.COMPLETED]
+    assert [run for run in runs if run.id == left.id] == [left]
 
 
 async def test_json_prints_every_event_as_one_line(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 from models.enums import ErrorCode, FinishReason, RunStatus
 from models.events import (
+    ContextCompacted,
     Failure,
     InputApplied,
+    ModelFellBack,
     ReasoningDelta,
     RunResult,
     StepRestarted,
@@ -85,6 +87,22 @@ def test_a_step_that_begins_again_is_shown_again() -> None:
     assert text == "Half an ans\nThe step begins again: the provider failed\nWhole."
 
 
+def test_a_change_of_the_model_is_shown() -> None:
+    """With the reason of the step that begins again."""
+    text = shown(
+        StepRestarted(**at(2, attempt=2), reason="the provider failed"),
+        ModelFellBack(**at(3, attempt=2), from_="model-a", to="model-b", reason="the provider failed"),
+        TextDelta(**at(4, attempt=2), block=0, offset=0, text="Whole."),
+    )
+    assert text == "The step begins again: the provider failed\nFrom model-a to model-b.\nWhole."
+
+
+def test_a_conversation_that_is_shortened_is_shown() -> None:
+    """With the figures."""
+    text = shown(ContextCompacted(**at(1), tokens_before=170_000, tokens_after=41_000))
+    assert text == "What was said before is shortened for the model: 170,000 tokens to 41,000.\n"
+
+
 def test_calls_thoughts_and_the_outcome_have_lines_of_their_own() -> None:
     """In the order in which they came."""
     call: dict[str, Any] = {"tool_call_id": "call_1", "name": "search", "input": {"query": "x", "limit": 2}}
@@ -141,6 +159,13 @@ def test_quiet_writes_the_answer_alone() -> None:
     for event in (TextDelta(**at(1), block=0, offset=0, text="Draft"), result(2)):
         show(event_json(event))
     assert (out.getvalue(), notes.getvalue()) == ("The end.\n", "")
+
+
+def test_quiet_writes_a_checked_answer_as_json() -> None:
+    """For the next program, whatever words were around it in the text."""
+    out, notes = io.StringIO(), io.StringIO()
+    AnswerAlone(Screen(out, notes))(event_json(result(1, output={"topic": "Grüße"})))
+    assert (out.getvalue(), notes.getvalue()) == ('{"topic": "Grüße"}\n', "")
 
 
 def test_long_values_are_cut_to_one_line() -> None:

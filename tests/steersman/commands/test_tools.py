@@ -63,7 +63,7 @@ async def test_what_fails_is_told(tmp_path: Path) -> None:
         (["calculator.calculate"], "expression: is missing"),
         (["calculator.calculate", "expression"], "KEY=VALUE"),
         (["calculator.divide"], "its tools are: calculate, convert"),
-        (["nobody.calculate"], "there are: calculator, researcher, slowpoke"),
+        (["nobody.calculate"], "there are: calculator, desk, frontdesk, researcher, slowpoke"),
         (["calculate"], "AGENT.TOOL"),
     ):
         ended = await steersman("tools", "call", *words, env=env)
@@ -82,6 +82,31 @@ async def test_ctrl_c_asks_the_tool_to_stop(tmp_path: Path) -> None:
         tool.send(signal.SIGINT)
         await tool.until("Stopped by request: counted to")
         assert await tool.ended() == 0
+
+
+CONFIGURED = """
+from pydantic import BaseModel
+from steersman import Agent, Context, tool
+
+class Desk(BaseModel):
+    company: str = "Ink & Co"
+
+@tool
+def whose(ctx: Context) -> str:
+    '''Say whose desk this is.'''
+    return ctx.config.company
+
+agent = Agent(system="Answer.", model="m", tools=[whose], fields=Desk)
+"""
+
+
+async def test_a_tool_sees_the_defaults_of_its_agent_s_fields(tmp_path: Path) -> None:
+    """There is no stored agent here whose configuration it could be."""
+    agents = tmp_path / "agents"
+    agents.mkdir()
+    (agents / "desk.py").write_text(CONFIGURED)
+    ended = await steersman("tools", "call", "desk.whose", env=environment(tmp_path, STEERSMAN_AGENTS=str(agents)))
+    assert (ended.code, ended.out.strip()) == (0, "Ink & Co")
 
 
 STUBBORN = """

@@ -1,0 +1,58 @@
+"""The sweep, made by whoever is there, worker or not: what nobody else would ever come back to.
+
+Runs whose worker died with a cancel flagged are settled; calls that nobody decided or answered in time are closed, and
+their runs go on; so do runs whose children have ceased to wait, where who let these go on died before it came to that.
+With a run go on those above it that waited for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from engine.above import above
+from engine.streams.bell import tell_others
+from engine.workshop import Workshop
+from models.away import DatabaseAway
+from models.enums import RunStatus
+from models.verbs.delegating import resume
+from models.verbs.row import Done, Holder
+from models.verbs.settling import settle_flagged
+from models.verbs.waiting import expire
+
+log = logging.getLogger("steersman.sweep")
+BATCH = 50
+
+
+async def keep_sweeping(shop: Workshop, every: float) -> None:
+    """Sweep every so many seconds, for ever; what goes wrong is tried again the next time."""
+    while True:
+        await asyncio.sleep(every)
+        try:
+            await sweep(shop)
+        except DatabaseAway as away:
+            log.info("no sweep now: %s", away)
+        except Exception:
+            log.exception("the sweep failed; the next one is in %g s", every)
+
+
+async def sweep(shop: Workshop) -> None:
+    """Settle and close what asks for it, and tell who watches. Raises DatabaseAway."""
+    await _all(shop, settle_flagged, "settled a cancelled run whose worker is gone")
+    await _all(shop, expire, "closed calls that nobody decided or answered in time")
+    await _all(shop, resume, "let a run go on whose child waits no more")
+
+
+async def _all(shop: Workshop, verb: Callable[..., list[Done]], what: str) -> None:
+    while True:
+        swept = await shop.database.write(verb, limit=BATCH, ids=shop.ids, at=shop.clock())
+        for done in swept:
+            log.info(what, extra={"run_id": done.run.id})
+            if done.run.status is not RunStatus.RUNNING:  # else its next owner tells, or who reads the rows
+                shop.streams.tell(done.events)
+            shop.bell.changed(done.run)
+            tell_others(shop.bell, done.others)
+            tell_others(shop.bell, [one async for one in above(shop, done.run, Holder())])
+        if len(swept) < BATCH:
+            return

@@ -1,0 +1,102 @@
+"""Agent and Resource: what people store."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast
+
+import strawberry
+from strawberry.scalars import JSON
+
+from models.agent import StoredAgent
+from models.resource import ResourceQuery, count_resources, find_resources
+from models.run import RunQuery, count_runs, find_runs
+from models.text import clean
+from schema.agent_kind import AgentKind, kind_of
+from schema.connections import After, Before, Connection, First, Last, Paging, page
+from schema.context import Info
+from schema.given import given
+from schema.node import Node
+from schema.run import AgentRun
+from schema.scalars import DateTime
+
+UNSET: Any = strawberry.UNSET
+ResourceKind = Annotated[str | None, strawberry.argument(description="Those of this kind alone.")]
+
+
+@strawberry.type(
+    description=(
+        'What an agent is extended with. Of the kind "tools" the value is {type, config} and the key the tool\'s name; '
+        'of the kind "document" it is {title, text}.'
+    )
+)
+class Resource(Node):
+    """Read from models.resource.Resource."""
+
+    key: str = strawberry.field(description="Its name, the only one of its kind that the agent has.")
+    kind: str = strawberry.field(description="What its value is for.")
+    value: JSON = strawberry.field(description="What it holds.")
+
+
+async def _kind(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
+    return kind_of(root.kind, info.context.engine.roster.kinds.get(root.kind))
+
+
+def _temporary(root: strawberry.Parent[StoredAgent]) -> Any:
+    return False
+
+
+async def _resources(
+    root: strawberry.Parent[StoredAgent],
+    info: Info,
+    kind: ResourceKind = UNSET,
+    first: First = UNSET,
+    after: After = UNSET,
+    last: Last = UNSET,
+    before: Before = UNSET,
+) -> Any:
+    wanted = given(kind)
+    query = ResourceQuery(root.id, None if wanted is None else clean(wanted))
+    paging, name = Paging(first, after, last, before), f"resources/{root.id}"
+    return await page(info.context, name, paging, find=find_resources, count=count_resources, of=query)
+
+
+async def _runs(
+    root: strawberry.Parent[StoredAgent],
+    info: Info,
+    first: First = UNSET,
+    after: After = UNSET,
+    last: Last = UNSET,
+    before: Before = UNSET,
+) -> Any:
+    query = RunQuery(user_id=info.context.viewer.id, agent_id=root.id)
+    paging, name = Paging(first, after, last, before), f"agentRuns/{root.id}"
+    return await page(info.context, name, paging, find=find_runs, count=count_runs, of=query)
+
+
+@strawberry.type(description="An agent that somebody has stored: data, of a kind that code defines.")
+class Agent(Node):
+    """Read from models.agent.StoredAgent."""
+
+    name: str = strawberry.field(description="What people call it.")
+    handle: str | None = strawberry.field(
+        description="A name that no other agent here has: startRun takes it, as it takes the id."
+    )
+    description: str | None = strawberry.field(description="What it is for.")
+    picture: str | None = strawberry.field(description="The address of its picture.")
+    kind: AgentKind = strawberry.field(resolver=_kind, description="The code that it is of.")
+    temporary: bool = strawberry.field(resolver=_temporary, description="Whether it is gone after a restart.")
+    config: JSON | None = strawberry.field(
+        description="Its configuration as it was given; null for those who only share a chat with it."
+    )
+    resources: Connection[Resource] | None = strawberry.field(
+        resolver=_resources,
+        description="What it is extended with, oldest first; null for those who only share a chat with it.",
+    )
+    runs: Connection[AgentRun] = strawberry.field(resolver=_runs, description="The viewer's runs of it, newest first.")
+    created_at: DateTime = strawberry.field(description="When it was created.")
+    updated_at: DateTime = strawberry.field(description="When it or its resources last changed.")
+
+
+def as_agent(agent: StoredAgent) -> Agent:
+    """The record, which stands for its type: said to the type checker alone."""
+    return cast(Agent, agent)
