@@ -11,7 +11,7 @@ from engine.loading import Agents, LoadError
 from engine.tool import tool
 from engine.worker import STRANGERS_MS
 from models.enums import ErrorCode, FinishReason, RunStatus, ToolCallState
-from models.events import InputApplied, RunResult, StepRestarted, ToolCallFinished, ToolCallStarted
+from models.events import InputApplied, InputQueued, RunResult, StepRestarted, ToolCallFinished, ToolCallStarted
 from tests.support.messages_script import Script
 from tests.support.stage import LEASE_SECONDS, Node, Stage, helper
 
@@ -321,6 +321,7 @@ async def test_a_cancel_flagged_before_the_worker_died_is_kept_by_the_takeover(s
     before = await node.steer(run_id, "before")
     await other.cancel(run_id)
     after = await node.steer(run_id, "after")
+    await screen.sees(InputQueued, 2)  # nothing locks the run's row any more: a look passes over what is locked
     await stage.leases.advance(LAPSED)
     await other.look()
     await screen.until(lambda screen: len(screen.of(RunResult)) == 2)
