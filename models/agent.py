@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Connection, Index, Row, String, Table, func, select
+from sqlalchemy import BigInteger, Boolean, Column, Connection, Index, Row, String, Table, func, select
 
 from models.page import BadCursor, Slice, Window
 from models.paging import by_column
@@ -25,6 +25,10 @@ agents = Table(
     Column("config", Json, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    Column("temporary", Boolean, nullable=False, server_default="0"),
+    Column("expires_at", BigInteger),
+    Column("shared_with", Json),
+    Index("ix_agents_expires_at", "expires_at"),
     Index("ix_agents_user_id_id", "user_id", "id"),
     Index("ix_agents_handle", "handle", unique=True),
 )
@@ -34,6 +38,7 @@ agents = Table(
 class StoredAgent:
     """An agent as its row has it. `handle` is nobody else's; `config` is what was given, without the kind's defaults.
 
+    One that is `temporary` is gone at `expires_at`. `shared_with` are the roles whose holders may use it too.
     Times are milliseconds since the epoch, UTC.
     """
 
@@ -47,6 +52,9 @@ class StoredAgent:
     handle: str | None = None
     description: str | None = None
     picture: str | None = None
+    temporary: bool = False
+    expires_at: int | None = None
+    shared_with: list[str] | None = None
 
     @property
     def word(self) -> str:

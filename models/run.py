@@ -27,6 +27,7 @@ from models.content import input_blocks
 from models.enums import ErrorCode, FinishReason, RunStatus, SteerMode
 from models.events import Failure
 from models.json_codec import dump_json
+from models.overrides import Overrides
 from models.page import BadCursor, Slice, Window
 from models.paging import by_column
 from models.tables import Json, metadata
@@ -74,6 +75,7 @@ agent_runs = Table(
     Column("step_fence", Integer, nullable=False),
     Column("step_max_tokens", Integer),
     Column("purses", Json),
+    Column("overrides", Json),
     # the transcript's head
     Column("seq", Integer, nullable=False),
     Column("steps", Integer, nullable=False),
@@ -147,7 +149,8 @@ class Run:
     narrowest last; None without a budget. `parent_call` names the call of the run `parent_id` that began this one as
     a sub-agent's, so that it begins no second (see `child_key`). `roles` are those the owner had when the turn began,
     `context` trusted values that only server code sets; tools see both. `agent` is the name of a code-defined agent, or
-    the word of the stored agent `agent_id` when the run was opened, whose kind is then `kind`.
+    the word of the stored agent `agent_id` when the run was opened, whose kind is then `kind`. `overrides` is what the
+    run has in its agent's place.
     """
 
     id: str
@@ -192,6 +195,7 @@ class Run:
     revision: int = 1
     agent_id: str | None = None
     kind: str | None = None
+    overrides: Overrides | None = None
 
     @property
     def code(self) -> str:
@@ -204,14 +208,20 @@ class Run:
         return interrupting(self.pending)
 
 
-_PLAIN = tuple(name for name in Run.__slots__ if name not in ("error", "pending", "status", "finish"))
+_PLAIN = tuple(name for name in Run.__slots__ if name not in ("error", "pending", "status", "finish", "overrides"))
 
 
 def run_to_row(run: Run) -> dict[str, Any]:
     """The row's columns."""
     values: dict[str, Any] = {name: getattr(run, name) for name in _PLAIN}
     return values | run_columns(
-        {"status": run.status, "finish": run.finish, "error": run.error, "pending": run.pending}
+        {
+            "status": run.status,
+            "finish": run.finish,
+            "error": run.error,
+            "pending": run.pending,
+            "overrides": run.overrides,
+        }
     )
 
 
@@ -224,6 +234,8 @@ def run_columns(changes: dict[str, Any]) -> dict[str, Any]:
         columns["error_message"] = error.message if error else None
     if "pending" in columns:
         columns["pending"] = [item.to_json() for item in columns["pending"]]
+    if (overrides := columns.get("overrides")) is not None:
+        columns["overrides"] = overrides.to_json()
     return columns
 
 
@@ -236,6 +248,7 @@ def run_from_row(row: Row[Any]) -> Run:
         finish=FinishReason(values["finish"]) if values["finish"] else None,
         error=Failure(ErrorCode(values["error_code"]), values["error_message"]) if values["error_code"] else None,
         pending=tuple(PendingInput.from_json(item) for item in values["pending"]),
+        overrides=Overrides.from_json(values["overrides"]),
     )
 
 

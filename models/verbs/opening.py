@@ -9,8 +9,10 @@ from sqlalchemy import Connection
 
 from models.attachment import Attachment, store_attachments
 from models.content import input_blocks, plain_or_blocks
-from models.enums import RunStatus
+from models.enums import Role, RunStatus
 from models.key import Key, claim_key, keep_answer
+from models.message import Message
+from models.overrides import Overrides
 from models.run import Run, get_run
 from models.spending import Bounds
 from models.verbs.row import (
@@ -27,11 +29,20 @@ from models.verbs.spending import open_purse
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """Something that was said before the run: text, or blocks of text."""
+
+    role: Role
+    content: Any
+
+
+@dataclass(frozen=True, slots=True)
 class NewRun:
     """What a run is opened with. `context` holds trusted values for tools, which only server code sets.
 
     The files of `attached` are stored already.
     `agent_id` and `kind` are those of a stored agent, and `agent` is its word.
+    `history` is what was said before, oldest first: the transcript begins with it, and `input` follows.
     `budget` is that of its first turn. A run that another one begins draws from the other's `purses` too.
     """
 
@@ -47,6 +58,8 @@ class NewRun:
     purses: list[str] | None = None
     agent_id: str | None = None
     kind: str | None = None
+    overrides: Overrides | None = None
+    history: tuple[Said, ...] = ()
 
 
 def open_run(
@@ -100,7 +113,8 @@ def insert_opened(
             generation=1,
             stream_id=ids("str"),
             turn_started_at=at,
-            seq=1,
+            seq=len(new.history) + 1,
+            overrides=new.overrides,
             started_at=at if holder.worker else None,
             purses=[*(new.purses or ()), *(own or ())] or None,
         ),
@@ -108,8 +122,12 @@ def insert_opened(
     )
     store_attachments(c, new.attached)
     content = plain_or_blocks(input_blocks(new.input, [one.block for one in new.attached]))
-    message = user_message(run, ids, 1, content, 0, at)
-    store_messages(c, [message])
+    messages = [
+        Message(ids("msg"), run.id, run.user_id, seq, said.role, said.content, 0, at, 0)
+        for seq, said in enumerate(new.history, start=1)
+    ]
+    messages.append(user_message(run, ids, run.seq, content, 0, at))
+    store_messages(c, messages)
     assert run.stream_id is not None  # noqa: S101 - given just above
-    numbers = open_stream(c, run, run.stream_id, 1, holder, at, seq_before=0)
-    return Done(run, numbers, messages=(message,))
+    numbers = open_stream(c, run, run.stream_id, 1, holder, at, seq_before=len(new.history))
+    return Done(run, numbers, messages=tuple(messages))
