@@ -21,7 +21,7 @@ from engine.fields import BadConfig
 from engine.kinds import configured
 from engine.loading import Agents
 from engine.tool import Tool
-from models.agent import StoredAgent, agent_named
+from models.agent import StoredAgent, agent_named, get_agents
 from models.resource import DOCUMENT, TOOLS, Resource, resources_of
 from models.run import Run
 from models.text import clean
@@ -87,6 +87,13 @@ class Roster:
         stored: StoredAgent | None = await read(agent_named, user_id, clean(name))
         if stored is None:
             raise AgentNotFound(f"There is no agent {name[:64]!r}.", field=("agent",))
+        return await self.chosen(stored, read)
+
+    async def chosen(self, stored: StoredAgent, read: Read) -> Chosen:
+        """A stored agent, whoever owns it: that somebody may use it is the caller's to know.
+
+        Raises KindUnavailable, InvalidConfig.
+        """
         return Chosen(await self._made(stored, read), stored.word, stored.id, stored.kind)
 
     async def of_run(self, run: Run, read: Read) -> Agent:
@@ -95,8 +102,8 @@ class Roster:
             if (kind := self.kinds.get(run.agent)) is None:
                 raise AgentNotFound(f"There is no agent {run.agent[:64]!r}.", field=("agent",))
             return self._configured(kind, None)
-        stored: StoredAgent | None = await read(agent_named, run.user_id, run.agent_id)
-        if stored is None:
+        found: dict[str, StoredAgent] = await read(get_agents, [run.agent_id])  # it may be somebody else's, who shares it
+        if (stored := found.get(run.agent_id)) is None:
             raise AgentNotFound(f"The agent {run.agent!r} was deleted.", field=("agent",))
         return await self._made(stored, read)
 
