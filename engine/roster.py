@@ -102,7 +102,8 @@ class Roster:
             if (kind := self.kinds.get(run.agent)) is None:
                 raise AgentNotFound(f"There is no agent {run.agent[:64]!r}.", field=("agent",))
             return self._configured(kind, None)
-        found: dict[str, StoredAgent] = await read(get_agents, [run.agent_id])  # it may be somebody else's, who shares it
+        # It may be somebody else's, who shares it.
+        found: dict[str, StoredAgent] = await read(get_agents, [run.agent_id])
         if (stored := found.get(run.agent_id)) is None:
             raise AgentNotFound(f"The agent {run.agent!r} was deleted.", field=("agent",))
         return await self._made(stored, read)
