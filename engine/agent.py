@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -157,9 +157,16 @@ class Agent:
             added[one.name] = one
         return self._with(added) if added else self
 
+    def without(self, names: Collection[str]) -> Agent:
+        """The agent without the tools of these names."""
+        return self._armed({name: one for name, one in self.toolbox.items() if name not in names})
+
     def _with(self, tools: Mapping[str, Tool[..., Any]]) -> Agent:
+        return self._armed({**self.toolbox, **tools})
+
+    def _armed(self, toolbox: Mapping[str, Tool[..., Any]]) -> Agent:
         changed = copy.copy(self)
-        _set(changed, "toolbox", MappingProxyType({**self.toolbox, **tools}))
+        _set(changed, "toolbox", MappingProxyType(dict(toolbox)))
         return changed
 
 

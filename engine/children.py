@@ -20,6 +20,7 @@ from engine.result_text import result_text
 from engine.stopwatch import Stopwatch
 from engine.tool_error import ToolError
 from engine.transcript import title_of
+from engine.user import User
 from models.call import ToolCall
 from models.child import as_begun, child_key
 from models.enums import RunStatus, ToolCallState
@@ -58,7 +59,7 @@ async def child_of(runner: Runner, call_id: str, key: str, agent: str, task: str
     """
     shop, run = runner.shop, runner.run
     try:
-        chosen = await shop.roster.named(run.user_id, agent, shop.read)
+        chosen = await shop.roster.named(User(run.user_id, frozenset(run.roles)), agent, shop.read)
         permitted(chosen.agent, agent, run.roles, shop.models_of, shop.refusal_of)
         said = checked_input(task)
     except Refused as refused:

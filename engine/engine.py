@@ -42,6 +42,7 @@ from models.ids import Ids
 from models.migrate import newest_revision, revision_of
 from models.single_process import hold_file
 from models.verbs.claiming import release_all
+from models.verbs.expiring import drop_temporary
 
 log = logging.getLogger("steersman.engine")
 
@@ -59,6 +60,7 @@ class EngineConfig:
     without one they are in the folder `files`, by default one beside the database.
     `context_tokens` is how much a model reads of which nothing else tells; `summary_model` sums long transcripts up.
     `fetch_private` lets tools of the type `fetch` reach private networks and this machine itself.
+    Holders of one of the `override_roles` may give runs what stands in their agents' place.
     `takes=False` has the worker run only what was opened here, and take over nothing that others left.
     """
 
@@ -68,6 +70,7 @@ class EngineConfig:
     drain_seconds: float = 60.0
     max_runs: int = 1_000
     allowed_models: frozenset[str] | None = None
+    override_roles: frozenset[str] = frozenset()
     limits: Limits = field(default_factory=Limits)
     worker: bool = True
     pool_size: int = 5
@@ -159,6 +162,8 @@ async def open_engine(
                 raise SchemaNotCurrent((SchemaNotCurrent.__doc__ or "").strip())
             if database.is_sqlite:
                 await database.write(release_all)
+                while await database.write(drop_temporary, at=None):
+                    pass
             name = f"{socket.gethostname()[:64]}:{os.getpid()}:{fakes.ids('wrk')}"
             async with agents.open_deps() as deps, _carried(config, database, name) as shared:
                 setting = ToolSetting(fetch=FetchPolicy(private=config.fetch_private), clock=fakes.clock)
@@ -208,6 +213,7 @@ def _shop(
         roster=roster,
         deps=deps,
         allowed_models=config.allowed_models,
+        override_roles=config.override_roles,
         prices=prices,
         limits=config.limits,
         context_tokens=config.context_tokens,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -14,20 +14,24 @@ from engine.builtin import bad_config
 from engine.builtin.document import Document
 from engine.builtin.registry import BUILTIN
 from engine.builtin.tool_type import ToolSetting, ToolType
-from engine.errors import AgentNotFound, InvalidConfig, KindUnavailable
+from engine.errors import AgentNotFound, Forbidden, InvalidConfig, KindUnavailable
 from engine.expert import NAME as EXPERT
 from engine.expert import expert
 from engine.fields import BadConfig
 from engine.kinds import configured
 from engine.loading import Agents
 from engine.tool import Tool
-from models.agent import StoredAgent, agent_named, get_agents
+from engine.user import User
+from models.agent import AgentQuery, StoredAgent, agent_named, get_agents
+from models.overrides import Overrides
 from models.resource import DOCUMENT, TOOLS, Resource, resources_of
 from models.run import Run
 from models.text import clean
 
 log = logging.getLogger("steersman.roster")
 
+NOTHING = Overrides()
+"""A run that has nothing of its own."""
 
 Read: TypeAlias = Callable[..., Awaitable[Any]]
 """Reads rows: `read(function, *arguments)` gives what `function(connection, *arguments)` does."""
@@ -77,68 +81,102 @@ class Roster:
             raise KindUnavailable(f"The code of the kind {identifier[:64]!r} is not there.", field=(field,))
         return kind
 
-    async def named(self, user_id: str, name: str, read: Read) -> Chosen:
-        """The agent of code with this name, else the user's own with this id or handle.
+    async def named(self, user: User, name: str, read: Read, overrides: Overrides = NOTHING) -> Chosen:
+        """The agent of code with this name, else the one that this user may use with this id or handle.
 
-        Raises AgentNotFound, KindUnavailable, InvalidConfig.
+        Raises AgentNotFound, KindUnavailable, InvalidConfig, Forbidden.
         """
         if (kind := self.kinds.get(name)) is not None:
-            return Chosen(self._configured(kind, None), name)
-        stored: StoredAgent | None = await read(agent_named, user_id, clean(name))
+            return Chosen(self._of_code(kind, overrides), name)
+        stored: StoredAgent | None = await read(agent_named, AgentQuery(user.id, user.roles), clean(name))
         if stored is None:
             raise AgentNotFound(f"There is no agent {name[:64]!r}.", field=("agent",))
-        return await self.chosen(stored, read)
+        if overrides.options and stored.user_id != user.id:
+            raise Forbidden("Options change the configuration of an agent that is somebody else's.", field=("options",))
+        return await self.chosen(stored, read, overrides)
 
-    async def chosen(self, stored: StoredAgent, read: Read) -> Chosen:
+    async def chosen(self, stored: StoredAgent, read: Read, overrides: Overrides = NOTHING) -> Chosen:
         """A stored agent, whoever owns it: that somebody may use it is the caller's to know.
 
         Raises KindUnavailable, InvalidConfig.
         """
-        return Chosen(await self._made(stored, read), stored.word, stored.id, stored.kind)
+        return Chosen(await self._made(stored, read, overrides), stored.word, stored.id, stored.kind)
 
     async def of_run(self, run: Run, read: Read) -> Agent:
         """The agent of a run as it is now. Raises AgentNotFound, KindUnavailable, InvalidConfig."""
         if run.agent_id is None:
             if (kind := self.kinds.get(run.agent)) is None:
                 raise AgentNotFound(f"There is no agent {run.agent[:64]!r}.", field=("agent",))
-            return self._configured(kind, None)
+            return self._of_code(kind, run.overrides or NOTHING)
         # It may be somebody else's, who shares it.
         found: dict[str, StoredAgent] = await read(get_agents, [run.agent_id])
         if (stored := found.get(run.agent_id)) is None:
             raise AgentNotFound(f"The agent {run.agent!r} was deleted.", field=("agent",))
-        return await self._made(stored, read)
+        return await self._made(stored, read, run.overrides or NOTHING)
 
-    async def _made(self, stored: StoredAgent, read: Read) -> Agent:
-        agent = self._configured(self.kind(stored.kind), stored.config)
-        tools: list[Resource] = await read(resources_of, stored.id, TOOLS)
-        setting = replace(self._setting, documents=partial(_documents, stored.id, read))
-        return self._equipped(agent, tools, setting)
+    def rearmed(self, agent: Agent, before: Overrides | None, run: Run, read: Read) -> Agent:
+        """The agent of a run that has got further tools since it was taken, `before` being its overrides then.
 
-    def _configured(self, kind: Agent, given: Any) -> Agent:
+        All else of it stays: a generation has one agent.
+        """
+        added, setting = (run.overrides or NOTHING).added, self._setting_of(run.agent_id, read)
+        bare = agent.without([one.name for one in (before or NOTHING).added])
+        return self._armed(bare, (), Overrides(added=added), setting, {"run_id": run.id})
+
+    def _setting_of(self, agent_id: str | None, read: Read) -> ToolSetting:
+        """What tools may use; of a stored agent its documents too."""
+        if agent_id is None:
+            return self._setting
+        return replace(self._setting, documents=partial(_documents, agent_id, read))
+
+    def _of_code(self, kind: Agent, overrides: Overrides) -> Agent:
+        agent = self._configured(kind, None, overrides)
+        return self._armed(agent, (), overrides, self._setting, {"agent": kind.name})
+
+    async def _made(self, stored: StoredAgent, read: Read, overrides: Overrides) -> Agent:
+        agent = self._configured(self.kind(stored.kind), stored.config, overrides)
+        own: list[Resource] = await read(resources_of, stored.id, TOOLS)
+        setting = self._setting_of(stored.id, read)
+        return self._armed(agent, [(one.key, one.value) for one in own], overrides, setting, {"agent_id": stored.id})
+
+    def _configured(self, kind: Agent, given: Any, overrides: Overrides) -> Agent:
         """The kind with this configuration. Raises InvalidConfig."""
-        if kind.fields is None:
-            return kind
-        try:
-            return self.agents.introduce(configured(kind, given))
-        except BadConfig as error:
-            what = "its configuration" if given is not None else "it can't be run by its kind's name"
-            raise InvalidConfig(f"The agent can't be run, {what}: {error}", field=("agent",)) from error
-
-    def _equipped(self, agent: Agent, resources: list[Resource], setting: ToolSetting) -> Agent:
-        """The agent with the tools of its resources; those that can't be made any more are left out."""
-        made: list[Tool[..., Any]] = []
-        for resource in resources:
-            told = {"agent_id": resource.agent_id, "key": resource.key}
+        options, agent = overrides.options, kind
+        if kind.fields is not None or options:
             try:
-                one = self._tool_of(resource.key, resource.value, setting)
+                agent = configured(kind, {**(given or {}), **(options or {})} if options else given)
             except BadConfig as error:
-                log.warning("a tool is left out: %s", error, extra=told)
+                if options and error.place[:1] and error.place[0] in options:
+                    raise InvalidConfig(str(error), field=("options", *error.place)) from error
+                what = "its configuration" if given is not None else "it can't be run by its kind's name"
+                raise InvalidConfig(f"The agent can't be run, {what}: {error}", field=("agent",)) from error
+        if overrides.system is not None:
+            agent = replace(agent, system=overrides.system)
+        return agent if agent is kind else self.agents.introduce(agent)
+
+    def _armed(
+        self,
+        agent: Agent,
+        own: Sequence[tuple[str, Mapping[str, Any]]],
+        overrides: Overrides,
+        setting: ToolSetting,
+        told: Mapping[str, Any],
+    ) -> Agent:
+        """The agent with the tools of its resources, or its run's; those that can't be made any more are left out."""
+        if overrides.tools is not None:
+            agent, own = agent.without(agent.toolbox), [(one.name, one.value) for one in overrides.tools]
+        made: dict[str, Tool[..., Any]] = {}
+        for key, value in (*own, *((one.name, one.value) for one in overrides.added)):
+            try:
+                one = self._tool_of(key, value, setting)
+            except BadConfig as error:
+                log.warning("a tool is left out: %s", error, extra={**told, "key": key})
                 continue
-            if one.name in agent.toolbox:
-                log.warning("a tool is left out: the kind has one of this name by now", extra=told)
+            if one.name in agent.toolbox or one.name in made:
+                log.warning("a tool is left out: there is one of this name", extra={**told, "key": key})
                 continue
-            made.append(one)
-        return agent.equipped(made)
+            made[one.name] = one
+        return agent.equipped(tuple(made.values()))
 
     def check_tool(self, key: str, value: Mapping[str, Any]) -> None:
         """Raise BadConfig where no tool can be made of this value of a resource of the kind `tools`."""

@@ -84,6 +84,7 @@ class Runner:
         self._awaiting = 0  # children that the loop itself waits for
         self._why = taken.why
         self._ended = False
+        self._overrides = taken.run.overrides  # those that the agent was made with
         self._outdated = False  # a turn has begun since the agent was looked at
 
     # ------------------------------------------------------------------ the loop
@@ -112,6 +113,9 @@ class Runner:
         if self._outdated and (end := await self._equip()) is not None:
             await self.settle(end)
             return
+        if self.run.overrides != self._overrides:
+            self.agent = self.shop.roster.rearmed(self.agent, self._overrides, self.run, self.shop.read)
+            self._overrides = self.run.overrides
         step = self.stopping() or self._decide()
         match step:
             case Finish(end):
@@ -216,7 +220,7 @@ class Runner:
 
     async def _equip(self) -> End | None:
         """Take the agent as it is now, for a generation that begins; the end of a run whose agent can't be had."""
-        self._outdated = False
+        self._outdated, self._overrides = False, self.run.overrides
         try:
             agent = await self.shop.roster.of_run(self.run, self.shop.read)
         except Refused as refused:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,8 +17,11 @@ from engine.errors import (
     AgentInputQueueFull,
     AgentInputRequired,
     AgentMismatch,
+    AgentNotFound,
     CallAlreadyDecided,
     CallNotFound,
+    Forbidden,
+    InvalidConfig,
     InvalidInput,
     KeyReused,
     NotAllowedToDecide,
@@ -28,24 +31,28 @@ from engine.errors import (
     RunNotFound,
 )
 from engine.inputs import checked_input, checked_metadata, checked_reason, checked_title, key_of
+from engine.overriding import MAX_TOOLS, checked_options, checked_overrides, checked_tools, prompt_of
 from engine.permitted import permitted
-from engine.roster import Chosen
+from engine.roster import NOTHING, Chosen
+from engine.run_overrides import RunOverrides
 from engine.streams.bell import tell_others
 from engine.transcript import title_of
 from engine.user import User
 from engine.verdicts import Decision, check_given_arguments, checked_answer, checked_verdicts, decider_of
 from engine.worker import Worker
 from engine.workshop import Workshop
-from models.agent import agent_named
+from models.agent import AgentQuery, agent_named, agents_usable
 from models.call import Decider, ToolCall, get_calls
 from models.enums import RunStatus, SteerMode
 from models.ids import prefix_of
 from models.key import Key, KeyUsedOtherwise
+from models.overrides import Overrides, RunTool
 from models.purse import BALANCE, get_purses
 from models.run import Run, get_run
 from models.spending import Bounds
 from models.text import clean
 from models.uninterrupted import uninterrupted
+from models.verbs.arming import add_tools
 from models.verbs.errors import (
     AlreadyDecided,
     Busy,
@@ -55,9 +62,10 @@ from models.verbs.errors import (
     NothingToAnswer,
     QueueFull,
     RunMissing,
+    TooMany,
 )
 from models.verbs.forking import fork
-from models.verbs.opening import NewRun, open_run
+from models.verbs.opening import NewRun, Said, open_run
 from models.verbs.row import Done, Holder
 from models.verbs.sending import retry, send, withdraw
 from models.verbs.settling import request_cancel
@@ -96,30 +104,78 @@ class Runs:
         context: dict[str, Any] | None = None,
         attachments: Sequence[Given] = (),
         budget: Budget | None = None,
+        overrides: RunOverrides | None = None,
     ) -> Accepted:
         """Start a run of an agent, or, with `run_id`, say something to one: then as `steer` does.
 
         `context` holds trusted values for tools; only server code gives it. `budget` is that of the turn which begins,
-        in the place of the agent's own; of a turn under way, which takes the input in, it changes nothing.
+        in the place of the agent's own; of a turn under way, which takes the input in, it changes nothing. `overrides`
+        are what a run that begins has in its agent's place; whether a client may give them is the caller's to know
+        (`may_override`).
         """
+        own, history = checked_overrides(self._shop.roster, overrides)
         text, title, tags = checked_input(input), checked_title(title), checked_metadata(metadata)
         found = await self._shop.attachments.check(attachments)
         said = {"agent": agent, "input": text, "runId": run_id, "title": title, "metadata": tags}
-        kept = key_of(user, "startRun", key, **said, **_told(budget), **_digests(found))
+        kept = key_of(user, "startRun", key, **said, **_told(budget), **_digests(found), **_of_its_own(own, history))
         if run_id is not None:
+            if overrides is not None:
+                raise InvalidInput("A run has its overrides from its beginning on.", field=("overrides",))
             run = await self._own(user, run_id)
             if not await self._is_of(user, run, agent):
                 raise AgentMismatch(f"The run belongs to the agent {run.agent!r}.", field=("agent",))
             given = {"title": title, "metadata": tags}
             changes = {name: value for name, value in given.items() if value is not None}
             return await self._send(user, run, text, SteerMode.QUEUE, kept, changes, found, budget)
-        chosen = await self._shop.roster.named(user.id, agent, self._shop.database.read)
-        bounds = await self._affordable(user, self._permitted(user, chosen), budget)
-        attached = await self._shop.attachments.keep(user, found)
-        roles, title = sorted(user.roles), title or title_of(text)
-        new = NewRun(user.id, chosen.word, text, title, tags or {}, context or {}, roles, attached, bounds)
-        new = dataclasses.replace(new, agent_id=chosen.agent_id, kind=chosen.kind)
-        return await self._begin(open_run, new=new, key=kept)
+        what = {"title": title, "metadata": tags, "context": context, "history": history}
+        return await self._open(user, agent, text, kept, found, budget, own, what)
+
+    def may_override(self, user: User, *, field: str) -> None:
+        """Raise Forbidden, about this field, unless the user may give a run what stands in its agent's place."""
+        if not user.roles & self._shop.override_roles:
+            raise Forbidden("This takes a role that STEERSMAN_OVERRIDE_ROLES names.", field=(field,))
+
+    async def prompt(
+        self,
+        user: User,
+        *,
+        agent: str,
+        instruction: str,
+        input: Any = None,  # noqa: A002 - the contract's name
+        options: Any = None,
+        key: str | None = None,
+        budget: Budget | None = None,
+    ) -> Run:
+        """Ask an agent once, outside any chat: a new run of an instruction, with an input of any structure as JSON.
+
+        `options` are fields of the agent's kind, for this run in the place of its configuration's.
+        """
+        if not instruction.strip():
+            raise AgentInputRequired("The instruction is empty.", field=("instruction",))
+        text, fields = checked_input(prompt_of(instruction, input)), checked_options(options)
+        said = {"agent": agent, "input": text, "options": fields}
+        kept = key_of(user, "promptAgent", key, **said, **_told(budget))
+        what = {"title": title_of(checked_input(instruction))}
+        return (await self._open(user, agent, text, kept, (), budget, Overrides(options=fields), what)).run
+
+    async def add_tools(self, user: User, *, run_id: str, tools: Sequence[RunTool]) -> Run:
+        """Give a run further tools, beside its agent's; one at work has them from its next request on."""
+        run = await self._own(user, run_id)
+        checked = checked_tools(self._shop.roster, tools, ("tools",))
+        agent = await self._agent_of(run)
+        added = {one.name for one in run.overrides.added} if run.overrides else set()
+        for place, one in enumerate(checked):
+            if agent is not None and one.name in agent.toolbox and one.name not in added:
+                message = f"The run has a tool {one.name!r} of its agent's."
+                raise InvalidConfig(message, field=("tools", str(place), "name"))
+        try:
+            done = await self._shop.database.write(
+                add_tools, run_id=run_id, tools=checked, most=MAX_TOOLS, at=self._shop.clock()
+            )
+        except TooMany:
+            raise InvalidInput(f"A run has at most {MAX_TOOLS} tools of its own.", field=("tools",)) from None
+        self._shop.bell.changed(done.run)
+        return done.run
 
     async def steer(
         self,
@@ -235,6 +291,36 @@ class Runs:
 
     # ------------------------------------------------------------------ what they share
 
+    async def _open(
+        self,
+        user: User,
+        agent: str,
+        text: str,
+        key: Key | None,
+        found: Sequence[Checked],
+        budget: Budget | None,
+        overrides: Overrides,
+        what: Mapping[str, Any],
+    ) -> Accepted:
+        """Open a run of an agent; `what` are further values of NewRun, those that are None left to it."""
+        chosen = await self._shop.roster.named(user, agent, self._shop.database.read, overrides)
+        bounds = await self._affordable(user, self._permitted(user, chosen), budget)
+        attached = await self._shop.attachments.keep(user, found)
+        new = NewRun(
+            user.id,
+            chosen.word,
+            text,
+            roles=sorted(user.roles),
+            attached=attached,
+            budget=bounds,
+            agent_id=chosen.agent_id,
+            kind=chosen.kind,
+            overrides=overrides if overrides != NOTHING else None,
+        )
+        given = {name: value for name, value in what.items() if value is not None}
+        new = dataclasses.replace(new, **{"title": title_of(text), **given})
+        return await self._begin(open_run, new=new, key=key)
+
     async def _send(
         self,
         user: User,
@@ -297,7 +383,7 @@ class Runs:
         """Whether the run is of the agent that goes by this name: what the run calls it, or its id or handle now."""
         if name in (run.agent_id, run.agent) or run.agent_id is None:
             return name in (run.agent_id, run.agent)
-        stored = await self._shop.database.read(agent_named, user.id, clean(name))
+        stored = await self._shop.database.read(agent_named, AgentQuery(user.id, user.roles), clean(name))
         return stored is not None and stored.id == run.agent_id
 
     async def _usable(self, user: User, run: Run) -> Agent:
@@ -306,6 +392,9 @@ class Runs:
         Raises AgentNotFound, KindUnavailable, InvalidConfig, Forbidden, ModelNotAllowed.
         """
         agent = await self._shop.roster.of_run(run, self._shop.database.read)
+        who = AgentQuery(user.id, user.roles)
+        if run.agent_id and not await self._shop.database.read(agents_usable, who, [run.agent_id]):
+            raise AgentNotFound(f"The agent {run.agent!r} is not shared with you any more.", field=("agent",))
         return self._permitted(user, Chosen(agent, run.agent))
 
     def _permitted(self, user: User, chosen: Chosen) -> Agent:
@@ -372,6 +461,12 @@ def _refusal(error: Exception, arguments: dict[str, Any]) -> Refused:
 def _digests(found: Sequence[Checked]) -> dict[str, Any]:
     """What an idempotency key stands for beside the rest: nothing where nothing is attached, as it always was."""
     return {"attachments": [[one.given_sha256, one.name] for one in found]} if found else {}
+
+
+def _of_its_own(overrides: Overrides, history: Sequence[Said]) -> dict[str, Any]:
+    """What a run has of its own, as part of what a key stands for: nothing where it has nothing."""
+    told: dict[str, Any] = {"overrides": overrides.to_json(), "history": [[one.role, one.content] for one in history]}
+    return {name: value for name, value in told.items() if value}
 
 
 def _told(budget: Budget | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from engine.errors import Forbidden, HandleTaken, InvalidConfig, InvalidInput, KeyReused, NotFound
@@ -13,7 +13,7 @@ from engine.kinds import check_model, configured
 from engine.tool import NAME
 from engine.user import User
 from engine.workshop import Workshop
-from models.agent import StoredAgent, get_agents
+from models.agent import AgentQuery, StoredAgent, agents_usable
 from models.ids import prefix_of
 from models.key import KeyUsedOtherwise
 from models.resource import DOCUMENT, TOOLS
@@ -35,6 +35,9 @@ MAX_DESCRIPTION = 4_000
 MAX_PICTURE = 16_384
 MAX_CONFIG = 65_536  # bytes as JSON
 MAX_VALUE = 1_048_576  # bytes as JSON
+MAX_ROLES = 20
+MAX_ROLE = 64
+_OTHERWISE = ("config", "shared_with")
 HANDLE = re.compile(r"[a-z0-9_-]{1,64}")
 _PICTURES = ("https://", "http://", "data:image/")
 
@@ -55,21 +58,27 @@ class StoredAgents:
         description: str | None = None,
         picture: str | None = None,
         config: Any = None,
+        temporary: bool = False,
+        shared_with: Sequence[str] | None = None,
         key: str | None = None,
     ) -> StoredAgent:
         """A new agent of a kind; the same key gives the same one."""
         given = {"name": name, "handle": handle, "description": description, "picture": picture}
-        checked = _object(config)
-        kept = key_of(user, "createAgent", key, kind=kind, **given, config=checked)
+        checked, roles = _object(config), _roles(shared_with)
+        more = {"temporary": temporary, "shared_with": roles}
+        told = {name: value for name, value in more.items() if value}
+        kept = key_of(user, "createAgent", key, kind=kind, **given, config=checked, **told)
         values = self._checked(given)
         self._check_fits(user, kind, checked)
-        new = NewAgent(user_id=user.id, kind=kind, config=checked, **values)
+        new = NewAgent(user_id=user.id, kind=kind, config=checked, temporary=temporary, shared_with=roles, **values)
         return await self._do(create_agent, new=new, key=kept, ids=self._shop.ids, at=self._shop.clock())
 
     async def update(self, user: User, *, agent_id: str, changes: Mapping[str, Any]) -> StoredAgent:
         """Change what is named in `changes`: None clears what may be left out; a configuration replaces the old one."""
         agent = await self._own(user, agent_id)
-        values = self._checked({name: value for name, value in changes.items() if name != "config"})
+        values = self._checked({name: value for name, value in changes.items() if name not in _OTHERWISE})
+        if "shared_with" in changes:
+            values["shared_with"] = _roles(changes["shared_with"])
         if "config" in changes:
             values["config"] = _object(changes["config"])
             self._check_fits(user, agent.kind, values["config"], field="config")
@@ -121,11 +130,13 @@ class StoredAgents:
             raise InvalidInput(f"An agent has at most {MAX_RESOURCES:,} resources.", field=("key",)) from None
 
     async def _own(self, user: User, agent_id: str, *, field: str = "id") -> StoredAgent:
-        """The user's agent. Raises NotFound: missing and someone else's look the same."""
-        known = prefix_of(agent_id) == "agt"
-        agent = (await self._shop.database.read(get_agents, [agent_id])).get(agent_id) if known else None
-        if agent is None or agent.user_id != user.id:
+        """The user's agent. Raises NotFound, and Forbidden where it is only shared with the user."""
+        known, who = prefix_of(agent_id) == "agt", AgentQuery(user.id, user.roles)
+        agent = (await self._shop.database.read(agents_usable, who, [agent_id])).get(agent_id) if known else None
+        if agent is None:
             raise NotFound("There is no such agent.", field=(field,))
+        if agent.user_id != user.id:
+            raise Forbidden("The agent is shared with you: only its owner changes it.", field=(field,))
         return agent
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,6 +187,14 @@ class StoredAgents:
             self._shop.roster.check_tool(key, value)
         except BadConfig as error:
             raise InvalidConfig(str(error), field=("value", *error.place)) from error
+
+
+def _roles(given: Sequence[str] | None) -> tuple[str, ...]:
+    """The roles that an agent is shared with, in order. Raises InvalidInput."""
+    roles = sorted({clean(role).strip() for role in given or ()})
+    if len(roles) > MAX_ROLES or any(not 1 <= len(role) <= MAX_ROLE for role in roles):
+        raise InvalidInput(f"At most {MAX_ROLES} roles, of 1 to {MAX_ROLE} characters.", field=("shared_with",))
+    return tuple(roles)
 
 
 def _object(config: Any) -> dict[str, Any]:

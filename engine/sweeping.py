@@ -17,6 +17,7 @@ from engine.workshop import Workshop
 from models.away import DatabaseAway
 from models.enums import RunStatus
 from models.verbs.delegating import resume
+from models.verbs.expiring import drop_temporary
 from models.verbs.row import Done, Holder
 from models.verbs.settling import settle_flagged
 from models.verbs.waiting import expire
@@ -42,6 +43,8 @@ async def sweep(shop: Workshop) -> None:
     await _all(shop, settle_flagged, "settled a cancelled run whose worker is gone")
     await _all(shop, expire, "closed calls that nobody decided or answered in time")
     await _all(shop, resume, "let a run go on whose child waits no more")
+    if dropped := await shop.database.write(drop_temporary, at=shop.clock()):
+        log.info("dropped %d temporary agents that nobody has used for long", dropped)
 
 
 async def _all(shop: Workshop, verb: Callable[..., list[Done]], what: str) -> None:

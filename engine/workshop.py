@@ -42,6 +42,8 @@ class Workshop:
     roster: Roster = field(default_factory=Roster)
     deps: Any = None
     allowed_models: frozenset[str] | None = None
+    override_roles: frozenset[str] = frozenset()
+    """The roles whose holders may give a run what stands in its agent's place."""
     prices: Prices = field(default_factory=load_prices)
     context_tokens: int = 200_000
     summary_model: str | None = None

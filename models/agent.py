@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Connection, Index, Row, Stri
 
 from models.page import BadCursor, Slice, Window
 from models.paging import by_column
+from models.share import shared_with_any
 from models.tables import Json, metadata
 
 agents = Table(
@@ -27,18 +28,19 @@ agents = Table(
     Column("updated_at", BigInteger, nullable=False),
     Column("temporary", Boolean, nullable=False, server_default="0"),
     Column("expires_at", BigInteger),
-    Column("shared_with", Json),
     Index("ix_agents_expires_at", "expires_at"),
     Index("ix_agents_user_id_id", "user_id", "id"),
     Index("ix_agents_handle", "handle", unique=True),
 )
+TEMPORARY_MS = 24 * 60 * 60 * 1000
+"""How long a temporary agent stays after it was last used."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAgent:
     """An agent as its row has it. `handle` is nobody else's; `config` is what was given, without the kind's defaults.
 
-    One that is `temporary` is gone at `expires_at`. `shared_with` are the roles whose holders may use it too.
+    One that is `temporary` is gone at `expires_at`, which its use moves on.
     Times are milliseconds since the epoch, UTC.
     """
 
@@ -54,7 +56,6 @@ class StoredAgent:
     picture: str | None = None
     temporary: bool = False
     expires_at: int | None = None
-    shared_with: list[str] | None = None
 
     @property
     def word(self) -> str:
@@ -78,22 +79,40 @@ def get_agents(c: Connection, agent_ids: Sequence[str]) -> dict[str, StoredAgent
     return {row.id: agent_from_row(row) for row in rows}
 
 
-def agent_named(c: Connection, user_id: str, word: str) -> StoredAgent | None:
-    """The user's agent with this id or this handle."""
-    mine = agents.c.user_id == user_id
-    row = c.execute(select(agents).where(mine, (agents.c.id == word) | (agents.c.handle == word))).first()
+@dataclass(frozen=True, slots=True)
+class AgentQuery:
+    """The agents that a user with these roles may use: the user's own, and those that are shared with a role."""
+
+    user_id: str
+    roles: frozenset[str] = frozenset()
+
+    @property
+    def usable(self) -> Any:
+        """As an SQL condition."""
+        own = agents.c.user_id == self.user_id
+        return own | agents.c.id.in_(shared_with_any(self.roles)) if self.roles else own
+
+
+def agents_usable(c: Connection, who: AgentQuery, agent_ids: Sequence[str]) -> dict[str, StoredAgent]:
+    """Those of the agents that this user may use, by id."""
+    rows = c.execute(select(agents).where(who.usable, agents.c.id.in_(list(agent_ids))))
+    return {row.id: agent_from_row(row) for row in rows}
+
+
+def agent_named(c: Connection, who: AgentQuery, word: str) -> StoredAgent | None:
+    """The agent that this user may use with this id or this handle."""
+    row = c.execute(select(agents).where(who.usable, (agents.c.id == word) | (agents.c.handle == word))).first()
     return agent_from_row(row) if row else None
 
 
-def find_agents(c: Connection, user_id: str, window: Window) -> Slice[StoredAgent]:
-    """A window of the user's agents, newest first; positions are ids. Raises BadCursor."""
+def find_agents(c: Connection, who: AgentQuery, window: Window) -> Slice[StoredAgent]:
+    """A window of the agents that this user may use, newest first; positions are ids. Raises BadCursor."""
     for position in (window.after, window.before):
         if position is not None and not position.startswith("agt_"):
             raise BadCursor(position)
-    mine = select(agents).where(agents.c.user_id == user_id)
-    return by_column(c, mine, agents.c.id, window, agent_from_row, descending=True)
+    return by_column(c, select(agents).where(who.usable), agents.c.id, window, agent_from_row, descending=True)
 
 
-def count_agents(c: Connection, user_id: str) -> int:
-    """How many agents the user has."""
-    return int(c.execute(select(func.count(agents.c.id)).where(agents.c.user_id == user_id)).scalar_one())
+def count_agents(c: Connection, who: AgentQuery) -> int:
+    """How many agents this user may use."""
+    return int(c.execute(select(func.count(agents.c.id)).where(who.usable)).scalar_one())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -30,13 +30,15 @@ class Overrides:
     """What a run has of its own. None means the agent's.
 
     `system` and `tools` stand in the place of the agent's system prompt and of all its tools; `added` are tools beside
-    those, and `remotes` the ids of remotes whose tools it may use.
+    those, and `remotes` the ids of remotes whose tools it may use. `options` are fields of the agent's kind, in the
+    place of what its configuration says of them.
     """
 
     system: str | None = None
     tools: tuple[RunTool, ...] | None = None
     remotes: tuple[str, ...] | None = None
-    added: tuple[RunTool, ...] = field(default=())
+    added: tuple[RunTool, ...] = ()
+    options: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any] | None:
         """As it is kept on the run's row; None where there is nothing to keep."""
@@ -49,6 +51,8 @@ class Overrides:
             values["remotes"] = list(self.remotes)
         if self.added:
             values["added"] = [one.to_json() for one in self.added]
+        if self.options:
+            values["options"] = self.options
         return values or None
 
     @classmethod
@@ -62,6 +66,7 @@ class Overrides:
             tools=None if tools is None else _tools(tools),
             remotes=None if remotes is None else tuple(remotes),
             added=_tools(value.get("added", ())),
+            options=value.get("options"),
         )
 
 

@@ -40,6 +40,7 @@ TRANSITIONS: dict[str, dict[RunStatus | None, frozenset[RunStatus]]] = {
     "resume": {_R.WAITING: frozenset({_R.RUNNING})},
     "settle": {_R.RUNNING: frozenset({_R.RUNNING, *_ENDED})},
     "finish_subcall": {status: frozenset({status}) for status in _R},
+    "add_tools": {status: frozenset({status}) for status in _R},
     "withdraw": {status: frozenset({status}) for status in _R},
     "retry": {_R.FAILED: frozenset({_R.RUNNING}), _R.CANCELLED: frozenset({_R.RUNNING})},
     "request_cancel": {

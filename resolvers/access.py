@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
 from engine.user import User
-from models.agent import StoredAgent
 from models.call import ToolCall
 from models.ids import prefix_of
 from models.run import Run
@@ -49,11 +48,6 @@ def visible_calls(user: User | None, calls: Mapping[str, ToolCall], runs: Mappin
         if user is not None and call.approvers is not None and call.may_be_decided_by(user.id, user.roles):
             found[call_id] = call
     return found
-
-
-def own_agent(user: User | None, agent: StoredAgent | None) -> StoredAgent | None:
-    """The agent, where it is there and the user's own."""
-    return agent if user is not None and agent is not None and agent.user_id == user.id else None
 
 
 async def require_run(context: RequestContext, run_id: str) -> Run:

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import strawberry
 
 from engine.errors import Refused
-from models.agent import StoredAgent, agent_named, count_agents, find_agents
+from models.agent import AgentQuery, StoredAgent, agent_named, count_agents, find_agents
 from models.text import clean
-from resolvers.access import own_agent
 from schema.agent import as_agent
 from schema.agent_kind import AgentKind, ToolType, kind_of, tool_type_of
 from schema.connections import After, Before, First, Last, Page, Paging, page
@@ -38,7 +37,7 @@ Update = Annotated[UpdateAgentInput, strawberry.argument(description="Which agen
 Delete = Annotated[DeleteAgentInput, strawberry.argument(description="Which agent to remove.")]
 SetOne = Annotated[SetResourceInput, strawberry.argument(description="The resource to write.")]
 DeleteOne = Annotated[DeleteResourceInput, strawberry.argument(description="Which resource to remove.")]
-_CHANGEABLE = ("name", "handle", "description", "picture", "config")
+_CHANGEABLE = ("name", "handle", "description", "picture", "config", "shared_with")
 
 
 def list_agent_kinds(info: Info) -> list[AgentKind]:
@@ -61,8 +60,9 @@ async def get_agent(info: Info, agent_id: AgentId = UNSET, handle: Handle = UNSE
     if by_id is not None:
         return await info.context.loaders.agent(by_id)
     viewer = info.context.viewer
-    found = await info.context.loaders.read(agent_named, viewer.id, clean(by_handle or ""))
-    return own_agent(viewer, found) if found is not None and found.handle == by_handle else None
+    who = AgentQuery(viewer.id, viewer.roles)
+    found = await info.context.loaders.read(agent_named, who, clean(by_handle or ""))
+    return found if found is not None and found.handle == by_handle else None
 
 
 async def list_agents(
@@ -70,7 +70,9 @@ async def list_agents(
 ) -> Page[StoredAgent]:
     """A page of the viewer's agents, newest first. Raises BadUserInput."""
     paging, viewer = Paging(first, after, last, before), info.context.viewer
-    return await page(info.context, "agents", paging, find=find_agents, count=count_agents, of=viewer.id)
+    return await page(
+        info.context, "agents", paging, find=find_agents, count=count_agents, of=AgentQuery(viewer.id, viewer.roles)
+    )
 
 
 async def create_agent(info: Info, input: Create) -> CreateAgentPayload:  # noqa: A002 - the argument's promised name
@@ -85,6 +87,8 @@ async def create_agent(info: Info, input: Create) -> CreateAgentPayload:  # noqa
             description=given(input.description),
             picture=given(input.picture),
             config=given(input.config),
+            temporary=given(input.temporary) or False,
+            shared_with=given(input.shared_with),
             key=given(input.key),
         )
     except Refused as refused:

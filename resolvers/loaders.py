@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from strawberry.dataloader import DataLoader
 
 from engine.user import User
-from models.agent import StoredAgent, get_agents
+from models.agent import AgentQuery, StoredAgent, agents_usable
 from models.call import ToolCall, get_calls
 from models.child import pending_calls
 from models.database import Database
@@ -23,8 +23,9 @@ from models.model_call import ModelCall, get_model_calls, usage_of_runs
 from models.purse import Purse, get_purses
 from models.resource import Resource, resources_of_user
 from models.run import Run, get_runs
+from models.share import shares_of
 from models.usage import Usage
-from resolvers.access import Part, own_agent, visible_calls, visible_parts, visible_runs
+from resolvers.access import Part, visible_calls, visible_parts, visible_runs
 from resolvers.batching import loaded
 from resolvers.call_ids import CallIds
 
@@ -55,6 +56,7 @@ class BatchedLoaders:
         self._purses: DataLoader[str, Purse | None] = self._loader(get_purses)
         self._agents: DataLoader[str, StoredAgent | None] = self._loader(self._read_agents)
         self._resources: DataLoader[str, Resource | None] = self._loader(self._read_resources)
+        self._shares: DataLoader[str, list[str] | None] = self._loader(shares_of)
         self._call_ids = CallIds(database)
         self._reads: DataLoader[_Read, Any] = DataLoader(self._read_all, cache=False)
 
@@ -79,12 +81,16 @@ class BatchedLoaders:
         return await loaded(self._model_calls, call_id) if prefix_of(call_id) == "mdl" else None
 
     async def agent(self, agent_id: str) -> StoredAgent | None:
-        """The viewer's agent with this id."""
+        """The agent with this id, where the viewer may use it."""
         return await loaded(self._agents, agent_id) if prefix_of(agent_id) == "agt" else None
 
     async def resource(self, resource_id: str) -> Resource | None:
         """A resource of one of the viewer's agents."""
         return await loaded(self._resources, resource_id) if prefix_of(resource_id) == "res" else None
+
+    async def shares(self, agent_id: str) -> Sequence[str]:
+        """The roles that an agent is shared with."""
+        return await loaded(self._shares, agent_id) or ()
 
     async def usage(self, run_id: str) -> Usage:
         """What all model calls of a run used; nothing, at no cost, where there were none."""
@@ -117,8 +123,8 @@ class BatchedLoaders:
         return visible_runs(self._user, get_runs(connection, ids))
 
     def _read_agents(self, connection: Any, ids: Sequence[str]) -> dict[str, StoredAgent]:
-        found = get_agents(connection, ids)
-        return {agent_id: agent for agent_id, agent in found.items() if own_agent(self._user, agent) is not None}
+        user = self._user
+        return {} if user is None else agents_usable(connection, AgentQuery(user.id, user.roles), ids)
 
     def _read_resources(self, connection: Any, ids: Sequence[str]) -> dict[str, Resource]:
         return {} if self._user is None else resources_of_user(connection, self._user.id, ids)

@@ -25,6 +25,7 @@ from resolvers.agents import (
 from resolvers.approvals import complete_tool_call, decide_tool_calls, list_approvals, watch_approvals
 from resolvers.loaders import BatchedLoaders
 from resolvers.node import get_node, get_nodes
+from resolvers.prompting import add_run_tools, prompt_agent
 from resolvers.runs import fork_run, get_run, list_runs, retry_run, start_run
 from resolvers.steering import cancel_run, steer_run, withdraw_input
 from resolvers.streams import watch_messages, watch_run, watch_run_stream, watch_runs, watch_stream
@@ -54,6 +55,7 @@ from schema.operations import (
     SteerRunPayload,
     WithdrawInputPayload,
 )
+from schema.prompting import AddRunToolsPayload, PromptAgentPayload
 from schema.run import AgentRun, RunChange
 from schema.scalars import SCALARS
 from schema.viewer import Model, Viewer
@@ -156,6 +158,19 @@ class Mutation:
             "Stop a run, in the middle of a response or of a tool if need be. What was shown of the response is kept. "
             "Input sent before is kept unanswered; input sent after begins the next turn."
         ),
+    )
+    add_run_tools = strawberry.field(
+        resolver=add_run_tools,
+        graphql_type=AddRunToolsPayload,
+        description=(
+            "Give a run further tools, before or while it works; for holders of a role that the server's settings "
+            "name, else FORBIDDEN."
+        ),
+    )
+    prompt_agent = strawberry.field(
+        resolver=prompt_agent,
+        graphql_type=PromptAgentPayload,
+        description="Ask an agent once, outside any chat: a new run, whose stream is the answer.",
     )
     decide_tool_calls = strawberry.field(
         resolver=decide_tool_calls,

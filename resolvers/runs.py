@@ -23,6 +23,7 @@ from schema.operations import (
     StartRunInput,
     StartRunPayload,
 )
+from schema.overrides import overrides_of
 from schema.run import RunFilter, as_agent_run
 from schema.usage import budget_of
 
@@ -80,7 +81,10 @@ Fork = Annotated[ForkRunInput, strawberry.argument(description="What to fork.")]
 async def start_run(info: Info, input: Start) -> StartRunPayload:  # noqa: A002 - the argument's promised name
     """Begin a run, or the next turn of one."""
     context = info.context
+    overrides = overrides_of(given(input.overrides))
     try:
+        if overrides is not None:
+            context.engine.runs.may_override(context.viewer, field="overrides")
         accepted = await context.engine.runs.start(
             context.viewer,
             agent=input.agent,
@@ -91,6 +95,7 @@ async def start_run(info: Info, input: Start) -> StartRunPayload:  # noqa: A002 
             key=given(input.key),
             attachments=attachments_of(input.attachments),
             budget=budget_of(input.budget),
+            overrides=overrides,
         )
     except Refused as refused:
         return StartRunPayload(run=None, queued=False, input_id=None, errors=user_errors(refused))

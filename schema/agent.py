@@ -41,8 +41,12 @@ async def _kind(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
     return kind_of(root.kind, info.context.engine.roster.kinds.get(root.kind))
 
 
-def _temporary(root: strawberry.Parent[StoredAgent]) -> Any:
-    return False
+def _config(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
+    return root.config if root.user_id == info.context.viewer.id else None
+
+
+async def _shared_with(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
+    return await info.context.loaders.shares(root.id) if root.user_id == info.context.viewer.id else None
 
 
 async def _resources(
@@ -55,6 +59,8 @@ async def _resources(
     before: Before = UNSET,
 ) -> Any:
     wanted = given(kind)
+    if root.user_id != info.context.viewer.id:
+        return None
     query = ResourceQuery(root.id, None if wanted is None else clean(wanted))
     paging, name = Paging(first, after, last, before), f"resources/{root.id}"
     return await page(info.context, name, paging, find=find_resources, count=count_resources, of=query)
@@ -84,13 +90,21 @@ class Agent(Node):
     description: str | None = strawberry.field(description="What it is for.")
     picture: str | None = strawberry.field(description="The address of its picture.")
     kind: AgentKind = strawberry.field(resolver=_kind, description="The code that it is of.")
-    temporary: bool = strawberry.field(resolver=_temporary, description="Whether it is gone after a restart.")
+    user_id: str = strawberry.field(description="Its owner.")
+    temporary: bool = strawberry.field(
+        description="Whether it is gone a day after its last use, and after a restart where one process does it all."
+    )
+    shared_with: list[str] | None = strawberry.field(
+        resolver=_shared_with,
+        description="The roles whose holders may see and run it beside its owner; null for all but the owner.",
+    )
     config: JSON | None = strawberry.field(
-        description="Its configuration as it was given; null for those who only share a chat with it."
+        resolver=_config,
+        description="Its configuration as it was given; null for all but its owner.",
     )
     resources: Connection[Resource] | None = strawberry.field(
         resolver=_resources,
-        description="What it is extended with, oldest first; null for those who only share a chat with it.",
+        description="What it is extended with, oldest first; null for all but its owner.",
     )
     runs: Connection[AgentRun] = strawberry.field(resolver=_runs, description="The viewer's runs of it, newest first.")
     created_at: DateTime = strawberry.field(description="When it was created.")

@@ -44,6 +44,10 @@ class Loaders(Protocol):
         """A tool call of one of the viewer's runs, or one that the viewer may decide."""
         ...
 
+    async def shares(self, agent_id: str) -> Sequence[str]:
+        """The roles that an agent is shared with."""
+        ...
+
     async def pending_calls(self, run_id: str) -> Sequence[ToolCall]:
         """The calls of a run that wait for a decision or for a client, in the order the model made them."""
         ...

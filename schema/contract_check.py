@@ -39,10 +39,11 @@ WHOLE = _words("""
     RunStatus FinishReason Role ToolCallState SteerMode ErrorCode ChangeKind
     AgentRun ModelCall RunError PendingInput Usage Budget AgentMessage ToolCall
     ContentBlock TextBlock ReasoningBlock ToolUseBlock ToolResultBlock ImageBlock DocumentBlock OtherBlock
-    AttachmentInput RunFilter StartRunPayload SteerRunInput SteerRunPayload WithdrawInputInput WithdrawInputPayload
+    AttachmentInput RunFilter StartRunInput RunOverridesInput RunToolInput StartRunPayload SteerRunInput SteerRunPayload
+    WithdrawInputInput WithdrawInputPayload
     CancelRunInput CancelRunPayload Decision ToolCallDecisionInput DecideToolCallsInput DecideToolCallsPayload
     CompleteToolCallInput CompleteToolCallPayload BudgetInput RetryRunInput RetryRunPayload ForkRunInput ForkRunPayload
-    UserError RunChange
+    AddRunToolsInput AddRunToolsPayload PromptAgentInput PromptAgentPayload UserError RunChange
     StreamEvent TextDelta ReasoningDelta ToolCallStarted ToolCallProgress ToolCallFinished InputQueued InputApplied
     StepFinished StepRestarted ModelFellBack ContextCompacted CallsWaiting SubagentStarted SubagentFinished RunResult
     Viewer Model AgentKind ConfigField ToolType Resource
@@ -55,14 +56,13 @@ PARTLY = {
     "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes models"),
     "Mutation": _words("""
         startRun steerRun withdrawInput cancelRun decideToolCalls completeToolCall retryRun forkRun
-        createAgent updateAgent deleteAgent setResource deleteResource
+        addRunTools promptAgent createAgent updateAgent deleteAgent setResource deleteResource
     """),
     "Agent": _words("""
         id name handle description picture kind temporary config resources runs createdAt updatedAt
     """),
-    "CreateAgentInput": _words("kind name handle description picture config key"),
+    "CreateAgentInput": _words("kind name handle description picture config temporary key"),
     "Subscription": _words("run runs messages stream runStream approvals"),
-    "StartRunInput": _words("agent input runId title attachments metadata budget key"),
 }
 
 CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource")

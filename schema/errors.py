@@ -11,7 +11,7 @@ from strawberry.utils.str_converters import to_camel_case
 from engine.errors import Refused
 from schema.enums import ErrorCode
 
-_JSON_ARGUMENTS = ("config", "value")
+_JSON_ARGUMENTS = ("config", "options", "value")
 
 
 class ApiError(GraphQLError):

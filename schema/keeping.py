@@ -18,6 +18,10 @@ _HANDLE = "A name that no other agent here has: 1 to 64 small letters, digits, _
 _DESCRIPTION = "What it is for, in at most 4,000 characters."
 _PICTURE = "The address of its picture: https://…, or data:image/…."
 _CONFIG = "Its configuration, an object with the kind's fields; checked against them."
+_SHARED = (
+    "The roles whose holders may see and run it, 20 at most; its configuration and its resources stay its owner's "
+    "alone."
+)
 
 
 @strawberry.input(description="The agent to create.")
@@ -30,6 +34,11 @@ class CreateAgentInput:
     description: str | None = strawberry.field(description=_DESCRIPTION, default=UNSET)
     picture: str | None = strawberry.field(description=_PICTURE, default=UNSET)
     config: JSON | None = strawberry.field(description=_CONFIG, default=UNSET)
+    temporary: bool | None = strawberry.field(
+        description="Whether it is only for now: gone a day after its last use, or when a lone process starts anew.",
+        default=False,
+    )
+    shared_with: list[str] | None = strawberry.field(description=_SHARED, default=UNSET)
     key: str | None = strawberry.field(description=KEY, default=UNSET)
 
 
@@ -54,6 +63,7 @@ class UpdateAgentInput:
         description="Its whole configuration, in the place of the old one; checked against the kind's fields.",
         default=UNSET,
     )
+    shared_with: list[str] | None = strawberry.field(description=_SHARED, default=UNSET)
 
 
 @strawberry.type(description="What came of updateAgent.")

@@ -9,6 +9,7 @@ from strawberry.scalars import JSON
 
 from schema.enums import SteerMode
 from schema.errors import UserError
+from schema.overrides import RunOverridesInput
 from schema.run import AgentRun
 from schema.usage import BudgetInput
 
@@ -65,6 +66,13 @@ class StartRunInput:
         description=(
             "How much the turn that begins may spend, in the place of the agent's own budget. Where the input is "
             "queued, the turn under way keeps its own."
+        ),
+        default=UNSET,
+    )
+    overrides: RunOverridesInput | None = strawberry.field(
+        description=(
+            "What a run that begins has in its agent's place; for holders of a role that the server's settings name, "
+            "else FORBIDDEN."
         ),
         default=UNSET,
     )

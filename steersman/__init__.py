@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from engine.budget import Budget
     from engine.compaction import Compaction
     from engine.context import Context
+    from engine.run_overrides import RunOverrides
     from engine.tool import Tool, tool
     from engine.tool_error import ToolError
-    from steersman.inprocess import Result, decide, run, start_run
+    from models.overrides import RunTool
+    from steersman.inprocess import Result, add_run_tools, decide, run, start_run
     from steersman.tool_types import call_tool
 
 __all__ = [
@@ -26,8 +28,11 @@ __all__ = [
     "Compaction",
     "Context",
     "Result",
+    "RunOverrides",
+    "RunTool",
     "Tool",
     "ToolError",
+    "add_run_tools",
     "call_tool",
     "decide",
     "run",
@@ -42,8 +47,11 @@ _HOMES = {
     "Compaction": "engine.compaction",
     "Context": "engine.context",
     "Result": "steersman.inprocess",
+    "RunOverrides": "engine.run_overrides",
+    "RunTool": "models.overrides",
     "Tool": "engine.tool",
     "ToolError": "engine.tool_error",
+    "add_run_tools": "steersman.inprocess",
     "call_tool": "steersman.tool_types",
     "decide": "steersman.inprocess",
     "run": "steersman.inprocess",

@@ -17,6 +17,7 @@ from engine.engine import Engine
 from engine.errors import Refused
 from engine.loading import load_agents
 from engine.output import BadOutput
+from engine.run_overrides import RunOverrides
 from engine.runs import Accepted
 from engine.user import User
 from engine.verdicts import Decision
@@ -25,6 +26,7 @@ from models.child import pending_calls
 from models.enums import FinishReason, RunStatus
 from models.events import Failure, InputApplied, RunResult, StreamEvent
 from models.message import Message, messages_after
+from models.overrides import RunTool
 from models.run import Run, get_run
 from models.stream import get_stream
 from models.uninterrupted import uninterrupted
@@ -78,16 +80,17 @@ async def run(
     key: str | None = None,
     context: dict[str, Any] | None = None,
     budget: Budget | None = None,
+    overrides: RunOverrides | None = None,
     on_event: OnEvent | None = None,
     attachments: Sequence[Path | str | bytes] = (),
 ) -> Result:
     """Run an agent to the end of its turn, and give what came of it.
 
     `run_id` goes on with a run. `attachments` are images and PDFs, as paths or as their bytes. `context` holds trusted
-    values for the agent's tools. `budget` goes before the agent's own. `on_event` is handed each event
-    (models/events.py) as it comes, and may be a coroutine function. It uses the application's engine where one is open
-    in this process, else it opens one by the settings for as long as it takes; on PostgreSQL that one takes nobody
-    else's runs.
+    values for the agent's tools. `budget` goes before the agent's own, and `overrides` are what a run that begins has
+    in its agent's place. `on_event` is handed each event (models/events.py) as it comes, and may be a coroutine
+    function. It uses the application's engine where one is open in this process, else it opens one by the settings for
+    as long as it takes; on PostgreSQL that one takes nobody else's runs.
 
     The run is durable: who cancels this call stops waiting, not the run, which goes on here, at the next start, or on
     PostgreSQL in any process that serves or works.
@@ -109,6 +112,7 @@ async def run(
             context=context,
             attachments=attached,
             budget=budget,
+            overrides=overrides,
         )
         return await follow(engine, accepted, on_event)
 
@@ -132,6 +136,7 @@ async def start_run(
     context: dict[str, Any] | None = None,
     attachments: Sequence[Path | str | bytes] = (),
     budget: Budget | None = None,
+    overrides: RunOverrides | None = None,
 ) -> Run:
     """Start a run from code inside the server, and give its row without waiting for its end; see `run`.
 
@@ -151,8 +156,21 @@ async def start_run(
         context=context,
         attachments=await read_all(attachments),
         budget=budget,
+        overrides=overrides,
     )
     return (await _on(known.loop, started)).run
+
+
+async def add_run_tools(run_id: str, tools: Sequence[RunTool], *, as_user: str, roles: Iterable[str] = ()) -> Run:
+    """Give one of a user's runs further tools, from code inside the server; one at work has them from its next request.
+
+    Raises RuntimeError where no engine is open in this process, and engine.errors.Refused.
+    """
+    known = current()
+    if known is None:
+        raise RuntimeError("add_run_tools is for code inside a running server; a program of its own asks the API")
+    added = known.engine.runs.add_tools(User(as_user, frozenset(roles)), run_id=run_id, tools=tools)
+    return await _on(known.loop, added)
 
 
 async def decide(

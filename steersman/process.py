@@ -52,6 +52,7 @@ def engine_config(settings: Settings, *, takes: bool = True) -> EngineConfig:
         drain_seconds=settings.drain_seconds,
         max_runs=settings.max_runs,
         allowed_models=settings.allowed_models,
+        override_roles=settings.override_roles or frozenset(),
         limits=limits_of(settings),
         worker=settings.worker,
         pool_size=settings.database_pool_size,

@@ -145,6 +145,13 @@ class Settings:
         "The models that agents may use, separated by commas; others are left out of their lists. "
         "Unset: every model that an agent names.",
     )
+    override_roles: frozenset[str] | None = _setting(
+        None,
+        reading.names,
+        "list",
+        "The roles, separated by commas, whose holders may give runs what stands in their agents' place: `overrides` "
+        "of startRun, and addRunTools. Unset: server code alone may.",
+    )
     summary_model: str = _setting(
         "claude-haiku-5-5",
         reading.text,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from models.agent import StoredAgent, agent_from_row, agent_named, agent_to_row, agents
+from models.agent import TEMPORARY_MS, AgentQuery, StoredAgent, agent_from_row, agent_named, agent_to_row, agents
 from models.key import Key, claim_key, keep_answer
 from models.resource import (
     Resource,
@@ -18,6 +19,7 @@ from models.resource import (
     resource_from_row,
     resource_to_row,
 )
+from models.share import agent_shares, share
 from models.verbs.errors import AgentMissing, HandleInUse, NoSuchResource, TooMany
 from models.verbs.row import NewId
 
@@ -35,6 +37,8 @@ class NewAgent:
     handle: str | None = None
     description: str | None = None
     picture: str | None = None
+    temporary: bool = False
+    shared_with: tuple[str, ...] = ()
 
 
 def create_agent(c: Connection, *, new: NewAgent, key: Key | None, ids: NewId, at: int) -> StoredAgent:
@@ -43,24 +47,31 @@ def create_agent(c: Connection, *, new: NewAgent, key: Key | None, ids: NewId, a
     Raises HandleInUse, KeyUsedOtherwise, and AgentMissing where the one that the key has made is there no more.
     """
     if (known := claim_key(c, key, at)) is not None:
-        made = agent_named(c, new.user_id, known["agent_id"])
+        made = agent_named(c, AgentQuery(new.user_id), known["agent_id"])
         if made is None:
             raise AgentMissing(known["agent_id"])
         return made
-    values = {name: getattr(new, name) for name in NewAgent.__slots__}
-    agent = StoredAgent(id=ids("agt"), created_at=at, updated_at=at, **values)
+    values = {name: getattr(new, name) for name in NewAgent.__slots__ if name != "shared_with"}
+    expires_at = at + TEMPORARY_MS if new.temporary else None
+    agent = StoredAgent(id=ids("agt"), created_at=at, updated_at=at, expires_at=expires_at, **values)
     try:
         c.execute(insert(agents).values(agent_to_row(agent)))
     except IntegrityError as error:  # its id is new: the handle is not
         raise HandleInUse(agent.handle) from error
+    share(c, agent.id, new.shared_with)
     keep_answer(c, key, {"agent_id": agent.id})
     return agent
 
 
 def update_agent(c: Connection, *, user_id: str, agent_id: str, changes: dict[str, Any], at: int) -> StoredAgent:
-    """Write changes to an agent's fields. Raises AgentMissing, HandleInUse."""
+    """Write changes to an agent's fields; `shared_with` are the roles that it is shared with from now on.
+
+    Raises AgentMissing, HandleInUse.
+    """
     agent = _locked(c, user_id, agent_id)
     changes = {**changes, "updated_at": max(at, agent.updated_at)}
+    if (roles := changes.pop("shared_with", None)) is not None:
+        share(c, agent_id, roles)
     try:
         c.execute(update(agents).where(agents.c.id == agent_id).values(changes))
     except IntegrityError as error:
@@ -71,8 +82,14 @@ def update_agent(c: Connection, *, user_id: str, agent_id: str, changes: dict[st
 def delete_agent(c: Connection, *, user_id: str, agent_id: str) -> None:
     """Remove an agent with its resources; its runs stay. Raises AgentMissing."""
     _locked(c, user_id, agent_id)
-    c.execute(delete(agent_resources).where(agent_resources.c.agent_id == agent_id))
-    c.execute(delete(agents).where(agents.c.id == agent_id))
+    remove_agents(c, [agent_id])
+
+
+def remove_agents(c: Connection, agent_ids: Sequence[str]) -> None:
+    """Remove agents, whose rows are locked, with all that hangs on them."""
+    for table in (agent_resources, agent_shares):
+        c.execute(delete(table).where(table.c.agent_id.in_(list(agent_ids))))
+    c.execute(delete(agents).where(agents.c.id.in_(list(agent_ids))))
 
 
 def set_resource(

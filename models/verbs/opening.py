@@ -15,6 +15,7 @@ from models.message import Message
 from models.overrides import Overrides
 from models.run import Run, get_run
 from models.spending import Bounds
+from models.verbs.expiring import renew_agent
 from models.verbs.row import (
     Done,
     Holder,
@@ -120,6 +121,7 @@ def insert_opened(
         ),
         lease_of(holder),
     )
+    renew_agent(c, new.agent_id, at)
     store_attachments(c, new.attached)
     content = plain_or_blocks(input_blocks(new.input, [one.block for one in new.attached]))
     messages = [

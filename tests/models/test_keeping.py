@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.agent import StoredAgent, agent_named, count_agents
+from models.agent import AgentQuery, StoredAgent, agent_named, count_agents
 from models.page import Window
 from models.resource import ResourceQuery, find_resources
 from models.verbs.errors import AgentMissing, HandleInUse, NoSuchResource, TooMany
@@ -40,8 +40,8 @@ async def test_an_agent_is_found_by_id_and_handle_by_its_owner_alone(desk: Desk)
     """Whatever else the word could mean."""
     agent = await created(desk, handle="ada")
     for word in (agent.id, "ada"):
-        assert await desk.database.read(agent_named, "alice", word) == agent
-        assert await desk.database.read(agent_named, "bob", word) is None
+        assert await desk.database.read(agent_named, AgentQuery("alice"), word) == agent
+        assert await desk.database.read(agent_named, AgentQuery("bob"), word) is None
 
 
 async def test_a_handle_that_is_in_use_undoes_the_whole_verb(desk: Desk) -> None:
@@ -56,14 +56,14 @@ async def test_a_handle_that_is_in_use_undoes_the_whole_verb(desk: Desk) -> None
     changes = {"handle": "ada", "name": "Bea II"}
     with pytest.raises(HandleInUse):
         await desk.database.write(update_agent, user_id="bob", agent_id=made.id, changes=changes, at=desk.clock())
-    assert await desk.database.read(agent_named, "bob", "bea") == made
+    assert await desk.database.read(agent_named, AgentQuery("bob"), "bea") == made
 
 
 async def test_agents_without_a_handle_do_not_disturb_each_other(desk: Desk) -> None:
     """There may be any number of them."""
     for _ in range(3):
         await created(desk)
-    assert await desk.database.read(count_agents, "alice") == 3
+    assert await desk.database.read(count_agents, AgentQuery("alice")) == 3
 
 
 async def test_nobody_writes_to_another_s_agent(desk: Desk) -> None:
@@ -79,7 +79,7 @@ async def test_nobody_writes_to_another_s_agent(desk: Desk) -> None:
         await desk.database.write(set_resource, **what, **place, value=TEXT, ids=desk.ids, at=desk.clock())
     with pytest.raises(AgentMissing):
         await desk.database.write(delete_resource, **what, **place, at=desk.clock())
-    assert await desk.database.read(agent_named, "alice", agent.id) == agent
+    assert await desk.database.read(agent_named, AgentQuery("alice"), agent.id) == agent
 
 
 async def test_a_removed_agent_takes_its_resources_with_it(desk: Desk) -> None:

@@ -236,6 +236,8 @@ OPERATIONS = [
     "query { agents { totalCount } }",
     'mutation { createAgent(input: {kind: "expert", name: "Ada"}) { agent { id } } }',
     'mutation { updateAgent(input: {id: "agt_x"}) { agent { id } } }',
+    'mutation { promptAgent(input: {agent: "helper", instruction: "x"}) { run { id } } }',
+    'mutation { addRunTools(input: {runId: "run_x", tools: []}) { run { id } } }',
     'mutation { deleteAgent(input: {id: "agt_x"}) { deletedId } }',
     'mutation { setResource(input: {agentId: "agt_x", key: "k", kind: "tools", value: {}}) { agent { id } } }',
     'mutation { deleteResource(input: {agentId: "agt_x", key: "k", kind: "tools"}) { agent { id } } }',

@@ -19,7 +19,7 @@ def test_clients_have_verbs_and_no_way_to_write_rows() -> None:
     """No mutation sets a status, a message or an owner: verbs are all that there is."""
     schema = build_schema((ROOT / "schema" / "schema.graphql").read_text(encoding="utf-8"))
     assert schema.mutation_type is not None
-    verbs = {"startRun", "steerRun", "withdrawInput", "cancelRun", "retryRun", "forkRun"}
+    verbs = {"startRun", "steerRun", "withdrawInput", "cancelRun", "retryRun", "forkRun", "addRunTools", "promptAgent"}
     verbs |= {"decideToolCalls", "completeToolCall"}
     verbs |= {"createAgent", "updateAgent", "deleteAgent", "setResource", "deleteResource"}
     assert set(schema.mutation_type.fields) == verbs

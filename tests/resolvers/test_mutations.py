@@ -30,6 +30,7 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], Any]] = {
             "metadata": None,
             "key": None,
             "budget": None,
+            "overrides": None,
         },
         FakeAccepted(RUN),
     ),
@@ -49,6 +50,20 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], Any]] = {
     ),
     "cancelRun": ("", {"runId": RUN.id}, "cancel", {"run_id": RUN.id, "reason": None}, RUN),
     "retryRun": ("", {"runId": RUN.id}, "retry", {"run_id": RUN.id, "key": None, "budget": None}, RUN),
+    "promptAgent": (
+        "",
+        {"agent": "helper", "instruction": "Count.", "input": {"a": [1]}},
+        "prompt",
+        {
+            "agent": "helper",
+            "instruction": "Count.",
+            "input": {"a": [1]},
+            "options": None,
+            "budget": None,
+            "key": None,
+        },
+        RUN,
+    ),
     "forkRun": (
         "",
         {"runId": RUN.id, "seq": 2},
@@ -62,7 +77,15 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], Any]] = {
 AGENT = StoredAgent(new_id("agt"), "alice", "Ada", "expert", {}, NOW, NOW)
 _RESOURCE = {"agentId": AGENT.id, "key": "k", "kind": "document"}
 _PLACE = {"agent_id": AGENT.id, "key": "k", "kind": "document"}
-_BLANK = {"handle": None, "description": None, "picture": None, "config": None, "key": None}
+_BLANK = {
+    "handle": None,
+    "description": None,
+    "picture": None,
+    "config": None,
+    "temporary": False,
+    "shared_with": None,
+    "key": None,
+}
 KEEPING: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "createAgent": ({"kind": "expert", "name": "Ada"}, "create", {"kind": "expert", "name": "Ada", **_BLANK}),
     "updateAgent": (

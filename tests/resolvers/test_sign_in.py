@@ -19,6 +19,8 @@ ARGUMENTS = {
     "completeToolCall": '(input: {runId: "run_1", toolCallId: "call_1"})',
     "retryRun": '(input: {runId: "run_1"})',
     "forkRun": '(input: {runId: "run_1", seq: 1})',
+    "addRunTools": '(input: {runId: "run_1", tools: []})',
+    "promptAgent": '(input: {agent: "helper", instruction: "Do it."})',
     "agent": '(id: "agt_1")',
     "createAgent": '(input: {kind: "expert", name: "Ada"})',
     "updateAgent": '(input: {id: "agt_1"})',

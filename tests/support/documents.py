@@ -47,7 +47,7 @@ fragment Whole on AgentRun {
 }""",
     "Stored": """
 fragment Stored on Agent {
-  __typename id name handle description picture temporary config createdAt updatedAt
+  __typename id name handle description picture userId temporary sharedWith config createdAt updatedAt
   kind { identifier available description fields { name type default description required } jsonSchema }
   resources(first: 100) { nodes { __typename id key kind value } totalCount }
   runs(first: 100) { nodes { id } totalCount }
@@ -114,6 +114,8 @@ RETRY = mutation("retryRun")
 FORK = mutation("forkRun")
 DECIDE = mutation("decideToolCalls")
 COMPLETE = mutation("completeToolCall")
+ADD_RUN_TOOLS = mutation("addRunTools")
+PROMPT = mutation("promptAgent")
 CREATE_AGENT = keeping("createAgent")
 UPDATE_AGENT = keeping("updateAgent")
 DELETE_AGENT = keeping("deleteAgent", "deletedId")

@@ -56,6 +56,10 @@ class FakeRuns:
         """As engine.runs.Runs.retry."""
         return self._take("retry", user, arguments)
 
+    async def prompt(self, user: Any, **arguments: Any) -> Any:
+        """As engine.runs.Runs.prompt."""
+        return self._take("prompt", user, arguments)
+
     async def fork(self, user: Any, **arguments: Any) -> Any:
         """As engine.runs.Runs.fork."""
         return self._take("fork", user, arguments)
