@@ -9,19 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from engine.bad_arguments import problems_of
+from engine.bad_config import BadConfig, bad_config_of
 from engine.json_schema import schema_of
 from models.text import clean, clean_json
 
 _log = logging.getLogger("steersman.kinds")
-
-
-class BadConfig(ValueError):
-    """A configuration does not fit; `place` is the path of the field at fault, empty where it is about the whole."""
-
-    def __init__(self, message: str, place: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.place = place
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +56,7 @@ class Fields:
         try:
             return self.model.model_validate(clean_json(given))
         except ValidationError as error:
-            lines = problems_of(error, "the configuration", "there is no such field")
-            place = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
-            said = "; ".join(line.removeprefix("- ") for line in lines)
-            raise BadConfig(f"{said}.", tuple(clean(str(part)) for part in place)) from None
+            raise bad_config_of(error, "there is no such field") from None
         except Exception as error:  # noqa: BLE001  # an author's validator may raise anything; who saves reads of it
             _log.warning("a configuration could not be checked", exc_info=error)
             raise BadConfig(f"The configuration could not be checked ({type(error).__name__}).") from None
@@ -110,6 +99,3 @@ def _types_of(one: Mapping[str, Any], definitions: Mapping[str, Any], depth: int
         yield from _types_of(definitions.get(one["$ref"].rsplit("/", 1)[-1], {}), definitions, depth + 1)
     named = one.get("type", ())
     yield from [named] if isinstance(named, str) else named
-
-
-__all__ = ["NO_FIELDS", "BadConfig", "ConfigField", "Fields", "fields_of"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from engine.agent import Agent
-from engine.fields import BadConfig
+from engine.bad_config import BadConfig
 from engine.settlements import forbidden_words
 
 _log = logging.getLogger("steersman.kinds")

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engine.bad_config import BadConfig
 from engine.errors import InvalidConfig, InvalidInput
-from engine.fields import BadConfig
 from engine.inputs import checked_object
 from engine.roster import NOTHING, Roster
 from engine.run_overrides import RunOverrides

@@ -10,14 +10,13 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from engine.agent import Agent
-from engine.builtin import bad_config
+from engine.bad_config import BadConfig
 from engine.builtin.document import Document
 from engine.builtin.registry import BUILTIN
 from engine.builtin.tool_type import ToolSetting, ToolType
 from engine.errors import AgentNotFound, Forbidden, InvalidConfig, KindUnavailable
 from engine.expert import NAME as EXPERT
 from engine.expert import expert
-from engine.fields import BadConfig
 from engine.kinds import configured
 from engine.loading import Agents
 from engine.tool import Tool
@@ -190,9 +189,8 @@ class Roster:
             raise BadConfig(f"There is no tool type {str(named)[:64]!r}; the types are: {known}.", ("type",))
         try:
             return kind.tool(key, value.get("config"), setting)
-        except bad_config.BadConfig as error:
-            said = "; ".join(line.removeprefix("- ") for line in error.problems)
-            raise BadConfig(f"{said}.", ("config", *error.field)) from error
+        except BadConfig as error:
+            raise error.within("config") from error
         except (ValueError, TypeError) as error:
             raise BadConfig(f"{error}.") from error
 

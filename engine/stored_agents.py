@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from engine.bad_config import BadConfig
 from engine.errors import Forbidden, HandleTaken, InvalidConfig, InvalidInput, KeyReused, NotFound
-from engine.fields import BadConfig
 from engine.inputs import checked_object, checked_words, key_of
 from engine.kinds import check_model, configured
 from engine.tool import NAME

@@ -8,14 +8,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from engine.bad_arguments import problems_of
-from engine.builtin.bad_config import BadConfig
+from engine.bad_config import BadConfig, bad_config_of
 from engine.builtin.document import Documents, no_documents
 from engine.builtin.fetch_policy import FetchPolicy
 from engine.json_schema import schema_of
 from engine.tool import Tool
 from models.clock import Clock, system_clock
-from models.text import clean_json
+from models.text import clean, clean_json
 
 
 class ToolConfig(BaseModel):
@@ -58,17 +57,17 @@ class ToolType:
         """A stored configuration as `make` takes it; None counts as an empty one. Raises BadConfig."""
         given = {} if config is None else config
         if not isinstance(given, Mapping):
-            raise BadConfig(["- the configuration must be one JSON object"])
+            raise BadConfig("The configuration must be one JSON object.")
         if self.config is None:
             if given:
-                raise BadConfig([f"- {next(iter(given))}: {self.identifier} has no options"], (str(next(iter(given))),))
+                stray = clean(str(next(iter(given))))
+                raise BadConfig(f"{stray[:60]}: {self.identifier} has no options.", (stray,))
             return None
         try:
             return self.config.model_validate(clean_json(dict(given)))
         except ValidationError as error:
             unknown = f"there is no such option; the options are: {', '.join(self.config.model_fields)}"
-            place = tuple(str(part) for part in error.errors(include_url=False)[0]["loc"])
-            raise BadConfig(problems_of(error, "the configuration", unknown), place) from None
+            raise bad_config_of(error, unknown) from None
 
     def tool(self, name: str, config: Any, setting: ToolSetting) -> Tool[..., Any]:
         """The tool of a stored configuration. Raises BadConfig, and ValueError for a name that no tool can have."""

@@ -12,10 +12,10 @@ import click
 
 from engine.agent import Agent
 from engine.bad_arguments import BadArguments
+from engine.bad_config import BadConfig
 from engine.cancelled import Cancelled
 from engine.context import Context
 from engine.executing import Outcome, execute
-from engine.fields import BadConfig
 from engine.kinds import configured
 from engine.loading import Agents, load_agents
 from engine.tool import Tool

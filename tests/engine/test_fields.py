@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from engine.fields import BadConfig, ConfigField, fields_of
+from engine.bad_config import BadConfig
+from engine.fields import ConfigField, fields_of
 
 
 class Tone(StrEnum):

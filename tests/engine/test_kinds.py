@@ -8,8 +8,8 @@ import pytest
 from pydantic import BaseModel, Field
 
 from engine.agent import Agent
+from engine.bad_config import BadConfig
 from engine.expert import expert
-from engine.fields import BadConfig
 from engine.kinds import check_model, configured
 from engine.providers.anthropic import AnthropicProvider
 

@@ -9,7 +9,7 @@ import pytest
 
 import steersman
 from engine.bad_arguments import BadArguments
-from engine.builtin.bad_config import BadConfig
+from engine.bad_config import BadConfig
 from steersman import ToolError
 from steersman.process import engine_config
 from steersman.settings import read_settings

@@ -13,7 +13,7 @@ import pytest
 
 from engine.agent import Agent
 from engine.bad_arguments import BadArguments
-from engine.builtin.bad_config import BadConfig
+from engine.bad_config import BadConfig
 from engine.builtin.registry import BUILTIN
 from engine.builtin.tool_type import ToolSetting
 from engine.cancelled import Cancelled
@@ -92,7 +92,7 @@ def test_a_configuration_that_does_not_fit_is_refused(
     """The error names the field, and says what is wrong with it."""
     with pytest.raises(BadConfig) as info:
         made(identifier, config)
-    assert info.value.field == field
+    assert info.value.place == field
     assert says in str(info.value)
 
 
