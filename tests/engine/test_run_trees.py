@@ -395,7 +395,7 @@ async def test_a_decision_that_meets_the_parents_suspending_is_lost_to_neither(s
     """The parent goes on, whichever of the two comes first."""
     gate = Gate()
     refund, refunds = refunder()
-    node = await team(stage, lead(tools=[gate.tool]), expert(tools=[refund]), max_runs=1, poll_seconds=0.01)
+    node = await team(stage, lead(tools=[gate.tool]), expert(tools=[refund]), poll_seconds=0.01)
     Cast(
         stage,
         lead=[asks("Refund").tool("work"), Script().text("Done.")],
