@@ -27,6 +27,7 @@ from engine.providers.prices import Prices
 from engine.providers.provider import Provider
 from engine.roster import Roster
 from engine.runs import Runs
+from engine.schedules import Schedules
 from engine.stored_agents import StoredAgents
 from engine.streams.bell import Bell
 from engine.streams.memory import MemoryStreams
@@ -59,7 +60,8 @@ class EngineConfig:
     without one they are in the folder `files`, by default one beside the database.
     `context_tokens` is how much a model reads of which nothing else tells; `summary_model` sums long transcripts up.
     `fetch_private` lets tools of the type `fetch` reach private networks and this machine itself.
-    `takes=False` has the worker run only what was opened here, and take over nothing that others left.
+    `takes=False` has the worker run only what was opened here, and take over nothing that others left; nor does such an
+    engine fire schedules. Those with the role `admin_role` may create schedules for other users.
     """
 
     database_url: str
@@ -81,6 +83,7 @@ class EngineConfig:
     context_tokens: int = 200_000
     summary_model: str | None = None
     fetch_private: bool = False
+    admin_role: str = "admin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,7 @@ class Engine:
     prices: Prices
     runs: Runs
     stored: StoredAgents
+    schedules: Schedules
     watching: Watching
     attachments: Attachments
     worker: Worker | None
@@ -237,13 +241,16 @@ async def _open_on(
         DatabaseSigns(shop.database), shop.streams, shop.bell, shop.clock, poll_seconds=config.cancel_poll_seconds
     )
     shop.bell.on_trust = patrol.hurry
-    parts = (prices, runs, stored, watching, shop.attachments, worker, shop, redis)
+    schedules = Schedules(shop, runs, admin_role=config.admin_role)
+    parts = (prices, runs, stored, schedules, watching, shop.attachments, worker, shop, redis)
     engine = Engine(config, shop.database, agents, *parts)
     work = {
         "housekeeping": keep_house(shop.database, shop.clock),
         "patrol": patrol.walk(),
         "sweep": keep_sweeping(shop, config.cancel_poll_seconds),
     }
+    if config.takes:
+        work["schedules"] = schedules.keep_firing(config.cancel_poll_seconds)
     beside = [asyncio.create_task(one, name=name) for name, one in work.items()]
     try:
         if worker is not None:

@@ -19,6 +19,7 @@ import models.model_call
 import models.purse
 import models.resource
 import models.run
+import models.schedule
 import models.stream  # noqa: F401 - importing the nouns fills the metadata
 from models.tables import metadata
 

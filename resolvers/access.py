@@ -10,6 +10,7 @@ from models.agent import StoredAgent
 from models.call import ToolCall
 from models.ids import prefix_of
 from models.run import Run
+from models.schedule import Schedule
 from models.stream import Stream, get_stream
 from schema.context import RequestContext
 from schema.errors import RunIsMissing
@@ -54,6 +55,13 @@ def visible_calls(user: User | None, calls: Mapping[str, ToolCall], runs: Mappin
 def own_agent(user: User | None, agent: StoredAgent | None) -> StoredAgent | None:
     """The agent, where it is there and the user's own."""
     return agent if user is not None and agent is not None and agent.user_id == user.id else None
+
+
+def own_schedule(user: User | None, schedule: Schedule | None) -> Schedule | None:
+    """The schedule, where it is there and the user's: its runs are, or the user has created it."""
+    if user is None or schedule is None:
+        return None
+    return schedule if user.id in (schedule.user_id, schedule.created_by) else None
 
 
 async def require_run(context: RequestContext, run_id: str) -> Run:

@@ -23,8 +23,9 @@ from models.model_call import ModelCall, get_model_calls, usage_of_runs
 from models.purse import Purse, get_purses
 from models.resource import Resource, resources_of_user
 from models.run import Run, get_runs
+from models.schedule import Schedule, get_schedules
 from models.usage import Usage
-from resolvers.access import Part, own_agent, visible_calls, visible_parts, visible_runs
+from resolvers.access import Part, own_agent, own_schedule, visible_calls, visible_parts, visible_runs
 from resolvers.batching import loaded
 from resolvers.call_ids import CallIds
 
@@ -55,6 +56,7 @@ class BatchedLoaders:
         self._purses: DataLoader[str, Purse | None] = self._loader(get_purses)
         self._agents: DataLoader[str, StoredAgent | None] = self._loader(self._read_agents)
         self._resources: DataLoader[str, Resource | None] = self._loader(self._read_resources)
+        self._schedules: DataLoader[str, Schedule | None] = self._loader(self._read_schedules)
         self._call_ids = CallIds(database)
         self._reads: DataLoader[_Read, Any] = DataLoader(self._read_all, cache=False)
 
@@ -85,6 +87,10 @@ class BatchedLoaders:
     async def resource(self, resource_id: str) -> Resource | None:
         """A resource of one of the viewer's agents."""
         return await loaded(self._resources, resource_id) if prefix_of(resource_id) == "res" else None
+
+    async def schedule(self, schedule_id: str) -> Schedule | None:
+        """The viewer's schedule with this id."""
+        return await loaded(self._schedules, schedule_id) if prefix_of(schedule_id) == "sch" else None
 
     async def usage(self, run_id: str) -> Usage:
         """What all model calls of a run used; nothing, at no cost, where there were none."""
@@ -119,6 +125,10 @@ class BatchedLoaders:
     def _read_agents(self, connection: Any, ids: Sequence[str]) -> dict[str, StoredAgent]:
         found = get_agents(connection, ids)
         return {agent_id: agent for agent_id, agent in found.items() if own_agent(self._user, agent) is not None}
+
+    def _read_schedules(self, connection: Any, ids: Sequence[str]) -> dict[str, Schedule]:
+        found = get_schedules(connection, ids)
+        return {one_id: one for one_id, one in found.items() if own_schedule(self._user, one) is not None}
 
     def _read_resources(self, connection: Any, ids: Sequence[str]) -> dict[str, Resource]:
         return {} if self._user is None else resources_of_user(connection, self._user.id, ids)

@@ -26,6 +26,7 @@ from resolvers.approvals import complete_tool_call, decide_tool_calls, list_appr
 from resolvers.loaders import BatchedLoaders
 from resolvers.node import get_node, get_nodes
 from resolvers.runs import fork_run, get_run, list_runs, retry_run, start_run
+from resolvers.schedules import create_schedule, delete_schedule, list_schedules
 from resolvers.steering import cancel_run, steer_run, withdraw_input
 from resolvers.streams import watch_messages, watch_run, watch_run_stream, watch_runs, watch_stream
 from resolvers.viewer import get_viewer, list_models
@@ -56,6 +57,7 @@ from schema.operations import (
 )
 from schema.run import AgentRun, RunChange
 from schema.scalars import SCALARS
+from schema.schedule import CreateSchedulePayload, DeleteSchedulePayload, Schedule
 from schema.viewer import Model, Viewer
 
 if TYPE_CHECKING:
@@ -111,6 +113,11 @@ class Query:
         resolver=list_tool_types,
         graphql_type=list[ToolType],
         description="What tools of agents can be made of; see `setResource`.",
+    )
+    schedules = strawberry.field(
+        resolver=list_schedules,
+        graphql_type=Connection[Schedule],
+        description="The schedules that the viewer has created, and those whose runs are the viewer's, newest first.",
     )
     models = strawberry.field(
         resolver=list_models,
@@ -204,6 +211,16 @@ class Mutation:
         resolver=delete_resource,
         graphql_type=DeleteResourcePayload,
         description="Take a tool or a document from an agent.",
+    )
+    create_schedule = strawberry.field(
+        resolver=create_schedule,
+        graphql_type=CreateSchedulePayload,
+        description="Have an agent told something again and again, when a cron expression says so.",
+    )
+    delete_schedule = strawberry.field(
+        resolver=delete_schedule,
+        graphql_type=DeleteSchedulePayload,
+        description="Remove a schedule. What it has begun goes on.",
     )
 
 

@@ -17,6 +17,7 @@ from models.model_call import ModelCall
 from models.purse import Purse
 from models.resource import Resource
 from models.run import Run
+from models.schedule import Schedule
 from models.usage import Usage
 
 if TYPE_CHECKING:
@@ -58,6 +59,10 @@ class Loaders(Protocol):
 
     async def resource(self, resource_id: str) -> Resource | None:
         """A resource of one of the viewer's agents."""
+        ...
+
+    async def schedule(self, schedule_id: str) -> Schedule | None:
+        """The viewer's schedule with this id."""
         ...
 
     async def usage(self, run_id: str) -> Usage:

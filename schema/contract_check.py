@@ -48,14 +48,15 @@ WHOLE = _words("""
     Viewer Model AgentKind ConfigField ToolType Resource
     CreateAgentPayload UpdateAgentInput UpdateAgentPayload DeleteAgentInput DeleteAgentPayload
     SetResourceInput SetResourcePayload DeleteResourceInput DeleteResourcePayload
+    Schedule CreateScheduleInput CreateSchedulePayload DeleteScheduleInput DeleteSchedulePayload
 """)
 
 # Types of which a part is delivered, and that part.
 PARTLY = {
-    "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes models"),
+    "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes models schedules"),
     "Mutation": _words("""
         startRun steerRun withdrawInput cancelRun decideToolCalls completeToolCall retryRun forkRun
-        createAgent updateAgent deleteAgent setResource deleteResource
+        createAgent updateAgent deleteAgent setResource deleteResource createSchedule deleteSchedule
     """),
     "Agent": _words("""
         id name handle description picture kind temporary config resources runs createdAt updatedAt
@@ -65,7 +66,7 @@ PARTLY = {
     "StartRunInput": _words("agent input runId title attachments metadata budget key"),
 }
 
-CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource")
+CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource", "Schedule")
 """Types that come in connections, whose form the contract gives in words."""
 
 _PAGE_INFO = """

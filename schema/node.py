@@ -13,6 +13,7 @@ from models.message import Message
 from models.model_call import ModelCall
 from models.resource import Resource
 from models.run import Run
+from models.schedule import Schedule
 
 _TYPES = {
     Run: "AgentRun",
@@ -21,6 +22,7 @@ _TYPES = {
     ModelCall: "ModelCall",
     StoredAgent: "Agent",
     Resource: "Resource",
+    Schedule: "Schedule",
 }
 
 

@@ -165,6 +165,13 @@ class Settings:
         "Let tools of the type `fetch` reach private networks and this machine itself, where their configuration names "
         "the host (`*` names none). Link-local addresses, where clouds keep a machine's credentials, are never asked.",
     )
+    admin_role: str = _setting(
+        "admin",
+        reading.text,
+        "role",
+        "The role of administrators: they may create schedules whose runs belong to another user, such as a service "
+        "user.",
+    )
     worker: bool = _setting(
         True, reading.switch, "on/off", "Run agents in `serve` too; off leaves that to `steersman worker` processes."
     )

@@ -25,6 +25,8 @@ ARGUMENTS = {
     "deleteAgent": '(input: {id: "agt_1"})',
     "setResource": '(input: {agentId: "agt_1", key: "k", kind: "document", value: {}})',
     "deleteResource": '(input: {agentId: "agt_1", key: "k", kind: "document"})',
+    "createSchedule": '(input: {agent: "helper", input: "Hi", cron: "@daily"})',
+    "deleteSchedule": '(input: {id: "sch_1"})',
     "messages": '(runId: "run_1")',
     "stream": '(streamId: "str_1")',
     "runStream": '(runId: "run_1")',
