@@ -18,6 +18,7 @@ from engine.budgets import unpriced
 from engine.builtin.fetch_policy import FetchPolicy
 from engine.builtin.registry import BUILTIN
 from engine.builtin.tool_type import ToolSetting, ToolType
+from engine.courier import Courier
 from engine.files.opening import open_files
 from engine.housekeeping import keep_house
 from engine.limits import Limits
@@ -35,6 +36,7 @@ from engine.streams.redis_health import RedisHealth
 from engine.streams.shared import Shared, open_shared
 from engine.sweeping import keep_sweeping
 from engine.watching import DatabaseRows, Watching
+from engine.webhooks import Webhooks
 from engine.worker import Worker
 from engine.workshop import Workshop
 from models.clock import Clock, system_clock
@@ -61,7 +63,8 @@ class EngineConfig:
     `context_tokens` is how much a model reads of which nothing else tells; `summary_model` sums long transcripts up.
     `fetch_private` lets tools of the type `fetch` reach private networks and this machine itself.
     `takes=False` has the worker run only what was opened here, and take over nothing that others left; nor does such an
-    engine fire schedules. Those with the role `admin_role` may create schedules for other users.
+    engine fire schedules, or post to webhooks. Those with the role `admin_role` may create schedules for other users.
+    `webhook_private` lets webhooks be at private networks and this machine itself, and be asked by plain HTTP.
     """
 
     database_url: str
@@ -84,6 +87,7 @@ class EngineConfig:
     summary_model: str | None = None
     fetch_private: bool = False
     admin_role: str = "admin"
+    webhook_private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,7 @@ class Engine:
     runs: Runs
     stored: StoredAgents
     schedules: Schedules
+    webhooks: Webhooks
     watching: Watching
     attachments: Attachments
     worker: Worker | None
@@ -242,7 +247,8 @@ async def _open_on(
     )
     shop.bell.on_trust = patrol.hurry
     schedules = Schedules(shop, runs, admin_role=config.admin_role)
-    parts = (prices, runs, stored, schedules, watching, shop.attachments, worker, shop, redis)
+    policy = FetchPolicy(private=config.webhook_private)
+    parts = (prices, runs, stored, schedules, Webhooks(shop, policy), watching, shop.attachments, worker, shop, redis)
     engine = Engine(config, shop.database, agents, *parts)
     work = {
         "housekeeping": keep_house(shop.database, shop.clock),
@@ -251,6 +257,8 @@ async def _open_on(
     }
     if config.takes:
         work["schedules"] = schedules.keep_firing(config.cancel_poll_seconds)
+        if worker is not None:
+            work["courier"] = Courier(shop, policy).keep_delivering(config.cancel_poll_seconds)
     beside = [asyncio.create_task(one, name=name) for name, one in work.items()]
     try:
         if worker is not None:

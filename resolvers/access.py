@@ -12,6 +12,7 @@ from models.ids import prefix_of
 from models.run import Run
 from models.schedule import Schedule
 from models.stream import Stream, get_stream
+from models.webhook import Webhook
 from schema.context import RequestContext
 from schema.errors import RunIsMissing
 
@@ -62,6 +63,11 @@ def own_schedule(user: User | None, schedule: Schedule | None) -> Schedule | Non
     if user is None or schedule is None:
         return None
     return schedule if user.id in (schedule.user_id, schedule.created_by) else None
+
+
+def own_webhook(user: User | None, webhook: Webhook | None) -> Webhook | None:
+    """The webhook, where it is there and the user's own."""
+    return webhook if user is not None and webhook is not None and webhook.user_id == user.id else None
 
 
 async def require_run(context: RequestContext, run_id: str) -> Run:

@@ -16,10 +16,11 @@ from models.page import MAX_SIZE
 from models.resource import Resource
 from models.run import Run
 from models.schedule import Schedule
+from models.webhook import Webhook
 from schema.context import Info, RequestContext
 from schema.errors import BadUserInput
 
-Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource | Schedule
+Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource | Schedule | Webhook
 
 
 async def get_node(
@@ -57,4 +58,6 @@ async def _load(context: RequestContext, node_id: str) -> Record | None:
             return await loaders.resource(node_id)
         case "sch":
             return await loaders.schedule(node_id)
+        case "whk":
+            return await loaders.webhook(node_id)
     return None

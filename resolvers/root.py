@@ -30,6 +30,7 @@ from resolvers.schedules import create_schedule, delete_schedule, list_schedules
 from resolvers.steering import cancel_run, steer_run, withdraw_input
 from resolvers.streams import watch_messages, watch_run, watch_run_stream, watch_runs, watch_stream
 from resolvers.viewer import get_viewer, list_models
+from resolvers.webhooks import create_webhook, delete_webhook, list_webhooks
 from schema.agent import Agent
 from schema.agent_kind import AgentKind, ToolType
 from schema.approvals import CompleteToolCallPayload, DecideToolCallsPayload
@@ -59,6 +60,7 @@ from schema.run import AgentRun, RunChange
 from schema.scalars import SCALARS
 from schema.schedule import CreateSchedulePayload, DeleteSchedulePayload, Schedule
 from schema.viewer import Model, Viewer
+from schema.webhook import CreateWebhookPayload, DeleteWebhookPayload, Webhook
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -118,6 +120,9 @@ class Query:
         resolver=list_schedules,
         graphql_type=Connection[Schedule],
         description="The schedules that the viewer has created, and those whose runs are the viewer's, newest first.",
+    )
+    webhooks = strawberry.field(
+        resolver=list_webhooks, graphql_type=Connection[Webhook], description="The viewer's webhooks, newest first."
     )
     models = strawberry.field(
         resolver=list_models,
@@ -221,6 +226,16 @@ class Mutation:
         resolver=delete_schedule,
         graphql_type=DeleteSchedulePayload,
         description="Remove a schedule. What it has begun goes on.",
+    )
+    create_webhook = strawberry.field(
+        resolver=create_webhook,
+        graphql_type=CreateWebhookPayload,
+        description="Have an address posted to, signed, when a turn of one of the viewer's runs has ended.",
+    )
+    delete_webhook = strawberry.field(
+        resolver=delete_webhook,
+        graphql_type=DeleteWebhookPayload,
+        description="Remove a webhook. What it was not yet told is told no more.",
     )
 
 

@@ -19,6 +19,7 @@ from models.resource import Resource
 from models.run import Run
 from models.schedule import Schedule
 from models.usage import Usage
+from models.webhook import Webhook
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -63,6 +64,10 @@ class Loaders(Protocol):
 
     async def schedule(self, schedule_id: str) -> Schedule | None:
         """The viewer's schedule with this id."""
+        ...
+
+    async def webhook(self, webhook_id: str) -> Webhook | None:
+        """The viewer's webhook with this id."""
         ...
 
     async def usage(self, run_id: str) -> Usage:

@@ -14,6 +14,7 @@ from models.model_call import ModelCall
 from models.resource import Resource
 from models.run import Run
 from models.schedule import Schedule
+from models.webhook import Webhook
 
 _TYPES = {
     Run: "AgentRun",
@@ -23,6 +24,7 @@ _TYPES = {
     StoredAgent: "Agent",
     Resource: "Resource",
     Schedule: "Schedule",
+    Webhook: "Webhook",
 }
 
 

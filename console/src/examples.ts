@@ -239,6 +239,49 @@ query Schedules {
 }
 `;
 
+const WEBHOOK = `# Has an address of yours posted to when a run has
+# ended. The secret is shown here alone: what is posted
+# is signed with it.
+
+mutation CreateWebhook {
+  createWebhook(
+    input: {
+      url: "https://example.com/hook"
+      key: "my-first-webhook"
+    }
+  ) {
+    webhook {
+      id
+      url
+      enabled
+    }
+    secret
+    errors {
+      code
+      message
+      field
+    }
+  }
+}
+
+query Webhooks {
+  webhooks {
+    nodes {
+      id
+      url
+      enabled
+      lastDelivery {
+        runId
+        status
+        attempts
+        deliveredAt
+        error
+      }
+    }
+  }
+}
+`;
+
 const variables = (values: Record<string, string>) => JSON.stringify(values, null, 2);
 
 /** What a first visit finds: one tab for each thing that one does with a run. */
@@ -257,4 +300,5 @@ export const TABS: Tabs = [
   { query: STOP, variables: variables({ runId: "run_…" }) },
   { query: LOOK },
   { query: SCHEDULE },
+  { query: WEBHOOK },
 ];

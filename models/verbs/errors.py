@@ -91,3 +91,7 @@ class NoSuchSchedule(Exception):
 
 class TickPassed(Exception):
     """The schedule does not wait for this tick any more, or somebody else takes it just now."""
+
+
+class NoSuchWebhook(Exception):
+    """The user has no such webhook."""

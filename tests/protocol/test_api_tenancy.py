@@ -31,6 +31,7 @@ MISSING = {
     "agent": NEW_ID("agt"),
     "resource": NEW_ID("res"),
     "schedule": NEW_ID("sch"),
+    "webhook": NEW_ID("whk"),
 }
 
 
@@ -60,6 +61,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         held = (await alice.done(documents.SET_RESOURCE, agentId=agent, **document))["agent"]["resources"]["nodes"]
         daily = {"agent": "helper", "input": "Hers alone", "cron": "@daily"}
         schedule = (await alice.done(documents.CREATE_SCHEDULE, **daily))["schedule"]["id"]
+        webhook = (await alice.done(documents.CREATE_WEBHOOK, url="https://example.com/hers"))["webhook"]["id"]
         ids = {
             "run": run["id"],
             "message": whole["messages"]["nodes"][0]["id"],
@@ -70,6 +72,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
             "agent": agent,
             "resource": held[0]["id"],
             "schedule": schedule,
+            "webhook": webhook,
         }
         yield Scene(w, alice, bob, ids)
         gate.open.set()
@@ -87,6 +90,7 @@ QUERIES = [
     "query ($agent: ID!, $resource: ID!) { a: node(id: $agent) { id } b: node(id: $resource) { id } }",
     "query ($agent: ID!) { agent(id: $agent) { id name config resources { totalCount } runs { totalCount } } }",
     "query ($schedule: ID!) { node(id: $schedule) { id ... on Schedule { input lastRun { id } } } }",
+    "query ($webhook: ID!) { node(id: $webhook) { id ... on Webhook { url lastDelivery { runId } } } }",
     "query ($run: ID!) { runs(filter: {parentId: $run}) { nodes { id } totalCount } }",
 ]
 MUTATIONS = [
@@ -113,8 +117,9 @@ KEEPING: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     (documents.DELETE_RESOURCE, {"agentId": "agent", "key": "k", "kind": "document"}, ["agentId"]),
     (documents.DELETE_SCHEDULE, {"id": "schedule"}, ["id"]),
+    (documents.DELETE_WEBHOOK, {"id": "webhook"}, ["id"]),
 ]
-LISTS = [documents.AGENTS, documents.SCHEDULES]
+LISTS = [documents.AGENTS, documents.SCHEDULES, documents.WEBHOOKS]
 SUBSCRIPTIONS = [
     (documents.WATCH_RUN, {"id": "run"}),
     (documents.WATCH_MESSAGES, {"runId": "run"}),
@@ -252,6 +257,9 @@ OPERATIONS = [
     "query { schedules { totalCount } }",
     'mutation { createSchedule(input: {agent: "helper", input: "x", cron: "@daily"}) { schedule { id } } }',
     'mutation { deleteSchedule(input: {id: "sch_x"}) { deletedId } }',
+    "query { webhooks { totalCount } }",
+    'mutation { createWebhook(input: {url: "https://example.com"}) { secret } }',
+    'mutation { deleteWebhook(input: {id: "whk_x"}) { deletedId } }',
     'mutation { decideToolCalls(input: {runId: "run_x", decisions: []}) { run { id } } }',
     'mutation { completeToolCall(input: {runId: "run_x", toolCallId: "call_x"}) { run { id } } }',
     'mutation { startRun(input: {agent: "helper", input: "x"}) { queued } }',

@@ -11,6 +11,7 @@ from models.agent import StoredAgent
 from models.database import Database
 from models.enums import RunStatus, SteerMode
 from models.schedule import Schedule
+from models.webhook import Webhook
 from tests.support.api import ask, codes_of, context_of
 from tests.support.fake_engine import FakeAccepted, FakeEngine
 from tests.support.rows import NOW, a_run, new_id, store
@@ -120,6 +121,26 @@ async def test_a_schedule_is_created_and_deleted_as_the_viewer(engine: FakeEngin
         ("create", "alice", {**given, "time_zone": "UTC", **blank}),
         ("delete", "alice", {"schedule_id": SCHEDULE.id}),
     ]
+
+
+WEBHOOK = Webhook(new_id("whk"), "alice", "https://example.com/hook", "whsec_MfKQ", NOW)
+
+
+async def test_a_webhook_is_created_and_deleted_as_the_viewer(engine: FakeEngine) -> None:
+    """Its secret is in the answer; a refusal is data, and has none."""
+    engine.webhooks.answer = WEBHOOK
+    fields = f"webhook {{ id }} secret {ERRORS}"
+    text = f"mutation ($input: CreateWebhookInput!) {{ createWebhook(input: $input) {{ {fields} }} }}"
+    data = await ask(context_of(engine), text, input={"url": WEBHOOK.url})
+    assert data["createWebhook"] == {"webhook": {"id": WEBHOOK.id}, "secret": WEBHOOK.secret, "errors": []}
+    engine.webhooks.answer = NotFound("There is no such webhook.", field=("id",))
+    refused = (await ask(context_of(engine), text, input={"url": WEBHOOK.url}))["createWebhook"]
+    assert (refused["webhook"], refused["secret"]) == (None, None)
+    gone = f"mutation ($input: DeleteWebhookInput!) {{ deleteWebhook(input: $input) {{ deletedId {ERRORS} }} }}"
+    refused = (await ask(context_of(engine), gone, input={"id": WEBHOOK.id}))["deleteWebhook"]
+    assert (refused["deletedId"], [error["code"] for error in refused["errors"]]) == (None, ["NOT_FOUND"])
+    created = ("create", "alice", {"url": WEBHOOK.url, "agent": None, "key": None})
+    assert engine.webhooks.asked == [created, created, ("delete", "alice", {"webhook_id": WEBHOOK.id})]
 
 
 def mutation(name: str) -> str:

@@ -27,6 +27,8 @@ ARGUMENTS = {
     "deleteResource": '(input: {agentId: "agt_1", key: "k", kind: "document"})',
     "createSchedule": '(input: {agent: "helper", input: "Hi", cron: "@daily"})',
     "deleteSchedule": '(input: {id: "sch_1"})',
+    "createWebhook": '(input: {url: "https://example.com/hook"})',
+    "deleteWebhook": '(input: {id: "whk_1"})',
     "messages": '(runId: "run_1")',
     "stream": '(streamId: "str_1")',
     "runStream": '(runId: "run_1")',

@@ -100,6 +100,8 @@ def test_the_printed_schema_is_valid() -> None:
         "  ): AgentConnection!\n",
         "  ): ResourceConnection\n",
         "  ): ScheduleConnection!\n",
+        "  ): WebhookConnection!\n",
+        "  lastDelivery: WebhookDelivery\n",
         '  timeZone: String = "UTC"\n',
         "scalar DateTime",
     ],

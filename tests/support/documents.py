@@ -56,6 +56,10 @@ fragment Stored on Agent {
 fragment Planned on Schedule {
   __typename id userId agent input cron timeZone enabled nextAt lastRun { id } lastError
 }""",
+    "Hook": """
+fragment Hook on Webhook {
+  __typename id url agent enabled lastDelivery { runId status attempts deliveredAt error }
+}""",
     "Event": f"""
 fragment Event on StreamEvent {{
   __typename streamId seq step attempt at
@@ -126,6 +130,9 @@ DELETE_RESOURCE = keeping("deleteResource")
 CREATE_SCHEDULE = keeping("createSchedule", "schedule { ...Planned }")
 DELETE_SCHEDULE = keeping("deleteSchedule", "deletedId")
 SCHEDULES = document("{ schedules { nodes { ...Planned } totalCount } }")
+CREATE_WEBHOOK = keeping("createWebhook", "webhook { ...Hook } secret")
+DELETE_WEBHOOK = keeping("deleteWebhook", "deletedId")
+WEBHOOKS = document("{ webhooks { nodes { ...Hook } totalCount } }")
 AGENT = document("query ($id: ID, $handle: String) { agent(id: $id, handle: $handle) { ...Stored } }")
 AGENTS = document(
     "query ($first: Int, $after: String) { agents(first: $first, after: $after) "

@@ -97,6 +97,10 @@ class FakeSchedules(FakeRuns):
         return self._take("delete", user, arguments)
 
 
+class FakeWebhooks(FakeSchedules):
+    """The same for the verbs of webhooks."""
+
+
 class FakeEngine:
     """What resolvers use of an engine."""
 
@@ -109,3 +113,4 @@ class FakeEngine:
         self.runs = FakeRuns()
         self.stored = FakeStored()
         self.schedules = FakeSchedules()
+        self.webhooks = FakeWebhooks()
