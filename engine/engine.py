@@ -18,6 +18,7 @@ from engine.budgets import unpriced
 from engine.builtin.fetch_policy import FetchPolicy
 from engine.builtin.registry import BUILTIN
 from engine.builtin.tool_type import ToolSetting, ToolType
+from engine.courier import Courier
 from engine.files.opening import open_files
 from engine.housekeeping import keep_house
 from engine.limits import Limits
@@ -27,6 +28,7 @@ from engine.providers.prices import Prices
 from engine.providers.provider import Provider
 from engine.roster import Roster
 from engine.runs import Runs
+from engine.schedules import Schedules
 from engine.stored_agents import StoredAgents
 from engine.streams.bell import Bell
 from engine.streams.memory import MemoryStreams
@@ -34,6 +36,7 @@ from engine.streams.redis_health import RedisHealth
 from engine.streams.shared import Shared, open_shared
 from engine.sweeping import keep_sweeping
 from engine.watching import DatabaseRows, Watching
+from engine.webhooks import Webhooks
 from engine.worker import Worker
 from engine.workshop import Workshop
 from models.clock import Clock, system_clock
@@ -61,7 +64,9 @@ class EngineConfig:
     `context_tokens` is how much a model reads of which nothing else tells; `summary_model` sums long transcripts up.
     `fetch_private` lets tools of the type `fetch` reach private networks and this machine itself.
     Holders of one of the `override_roles` may give runs what stands in their agents' place.
-    `takes=False` has the worker run only what was opened here, and take over nothing that others left.
+    `takes=False` has the worker run only what was opened here, and take over nothing that others left; nor does such an
+    engine fire schedules, or post to webhooks. Those with the role `admin_role` may create schedules for other users.
+    `webhook_private` lets webhooks be at private networks and this machine itself, and be asked by plain HTTP.
     """
 
     database_url: str
@@ -84,6 +89,8 @@ class EngineConfig:
     context_tokens: int = 200_000
     summary_model: str | None = None
     fetch_private: bool = False
+    admin_role: str = "admin"
+    webhook_private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,8 @@ class Engine:
     prices: Prices
     runs: Runs
     stored: StoredAgents
+    schedules: Schedules
+    webhooks: Webhooks
     watching: Watching
     attachments: Attachments
     worker: Worker | None
@@ -243,13 +252,19 @@ async def _open_on(
         DatabaseSigns(shop.database), shop.streams, shop.bell, shop.clock, poll_seconds=config.cancel_poll_seconds
     )
     shop.bell.on_trust = patrol.hurry
-    parts = (prices, runs, stored, watching, shop.attachments, worker, shop, redis)
+    schedules = Schedules(shop, runs, admin_role=config.admin_role)
+    policy = FetchPolicy(private=config.webhook_private)
+    parts = (prices, runs, stored, schedules, Webhooks(shop, policy), watching, shop.attachments, worker, shop, redis)
     engine = Engine(config, shop.database, agents, *parts)
     work = {
         "housekeeping": keep_house(shop.database, shop.clock),
         "patrol": patrol.walk(),
         "sweep": keep_sweeping(shop, config.cancel_poll_seconds),
     }
+    if config.takes:
+        work["schedules"] = schedules.keep_firing(config.cancel_poll_seconds)
+        if worker is not None:
+            work["courier"] = Courier(shop, policy).keep_delivering(config.cancel_poll_seconds)
     beside = [asyncio.create_task(one, name=name) for name, one in work.items()]
     try:
         if worker is not None:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from engine.above import above
 from engine.agent import Agent
@@ -71,6 +71,9 @@ from models.verbs.sending import retry, send, withdraw
 from models.verbs.settling import request_cancel
 from models.verbs.waiting import complete, decide
 
+Verb: TypeAlias = Callable[..., tuple[Done, dict[str, Any]]]
+"""A verb that may begin a generation: what it did, and the answer to give."""
+
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
@@ -87,9 +90,27 @@ class Runs:
     `worker` is None in a process that only serves: then runs are opened free to claim.
     """
 
-    def __init__(self, shop: Workshop, worker: Worker | None) -> None:
+    def __init__(self, shop: Workshop, worker: Worker | None, wider: Callable[[Verb], Verb] | None = None) -> None:
         self._shop = shop
         self._worker = worker
+        self._wider = wider
+
+    def within(self, wider: Callable[[Verb], Verb]) -> Runs:
+        """The same, with each verb that begins something called within a wider one, in that one's transaction."""
+        return Runs(self._shop, self._worker, wider)
+
+    async def check(self, user: User, *, agent: str, run_id: str | None = None) -> Chosen:
+        """What `start` would begin or go on with for this user now; raises what it would, but for the input."""
+        if run_id is not None:
+            run = await self._own(user, run_id)
+            if not await self._is_of(user, run, agent):
+                raise AgentMismatch(f"The run belongs to the agent {run.agent!r}.", field=("agent",))
+            chosen = Chosen(await self._usable(user, run), run.agent, run.agent_id, run.kind)
+        else:
+            chosen = await self._shop.roster.named(user, agent, self._shop.database.read)
+            self._permitted(user, chosen)
+        await self._affordable(user, chosen.agent, None)
+        return chosen
 
     async def start(
         self,
@@ -342,11 +363,11 @@ class Runs:
         said = {"text": text, "mode": mode, "attached": attached, "budget": bounds}
         return await self._begin(send, run_id=run.id, key=key, changes=changes, **said)
 
-    async def _begin(self, verb: Callable[..., tuple[Done, dict[str, Any]]], **arguments: Any) -> Accepted:
+    async def _begin(self, verb: Verb, **arguments: Any) -> Accepted:
         """Call a verb that may begin a generation; a caller that goes away meanwhile stops none of it."""
-        return await uninterrupted(self._begin_now(verb, arguments))
+        return await uninterrupted(self._begin_now(verb if self._wider is None else self._wider(verb), arguments))
 
-    async def _begin_now(self, verb: Callable[..., tuple[Done, dict[str, Any]]], arguments: dict[str, Any]) -> Accepted:
+    async def _begin_now(self, verb: Verb, arguments: dict[str, Any]) -> Accepted:
         holder = self._worker.holder if self._worker is not None else Holder()
         try:
             done, answer = await self._shop.database.write(

@@ -19,7 +19,9 @@ import models.model_call
 import models.purse
 import models.resource
 import models.run
-import models.stream  # noqa: F401 - importing the nouns fills the metadata
+import models.schedule
+import models.stream
+import models.webhook  # noqa: F401 - importing the nouns fills the metadata
 from models.tables import metadata
 
 _FOLDER = Path(__file__).parent / "migrations"

@@ -9,7 +9,9 @@ from engine.user import User
 from models.call import ToolCall
 from models.ids import prefix_of
 from models.run import Run
+from models.schedule import Schedule
 from models.stream import Stream, get_stream
+from models.webhook import Webhook
 from schema.context import RequestContext
 from schema.errors import RunIsMissing
 
@@ -48,6 +50,18 @@ def visible_calls(user: User | None, calls: Mapping[str, ToolCall], runs: Mappin
         if user is not None and call.approvers is not None and call.may_be_decided_by(user.id, user.roles):
             found[call_id] = call
     return found
+
+
+def own_schedule(user: User | None, schedule: Schedule | None) -> Schedule | None:
+    """The schedule, where it is there and the user's: its runs are, or the user has created it."""
+    if user is None or schedule is None:
+        return None
+    return schedule if user.id in (schedule.user_id, schedule.created_by) else None
+
+
+def own_webhook(user: User | None, webhook: Webhook | None) -> Webhook | None:
+    """The webhook, where it is there and the user's own."""
+    return webhook if user is not None and webhook is not None and webhook.user_id == user.id else None
 
 
 async def require_run(context: RequestContext, run_id: str) -> Run:

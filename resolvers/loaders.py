@@ -23,9 +23,11 @@ from models.model_call import ModelCall, get_model_calls, usage_of_runs
 from models.purse import Purse, get_purses
 from models.resource import Resource, resources_of_user
 from models.run import Run, get_runs
+from models.schedule import Schedule, get_schedules
 from models.share import shares_of
 from models.usage import Usage
-from resolvers.access import Part, visible_calls, visible_parts, visible_runs
+from models.webhook import Webhook, get_webhooks
+from resolvers.access import Part, own_schedule, own_webhook, visible_calls, visible_parts, visible_runs
 from resolvers.batching import loaded
 from resolvers.call_ids import CallIds
 
@@ -57,6 +59,8 @@ class BatchedLoaders:
         self._agents: DataLoader[str, StoredAgent | None] = self._loader(self._read_agents)
         self._resources: DataLoader[str, Resource | None] = self._loader(self._read_resources)
         self._shares: DataLoader[str, list[str] | None] = self._loader(shares_of)
+        self._schedules: DataLoader[str, Schedule | None] = self._loader(self._read_schedules)
+        self._webhooks: DataLoader[str, Webhook | None] = self._loader(self._read_webhooks)
         self._call_ids = CallIds(database)
         self._reads: DataLoader[_Read, Any] = DataLoader(self._read_all, cache=False)
 
@@ -92,6 +96,14 @@ class BatchedLoaders:
         """The roles that an agent is shared with."""
         return await loaded(self._shares, agent_id) or ()
 
+    async def schedule(self, schedule_id: str) -> Schedule | None:
+        """The viewer's schedule with this id."""
+        return await loaded(self._schedules, schedule_id) if prefix_of(schedule_id) == "sch" else None
+
+    async def webhook(self, webhook_id: str) -> Webhook | None:
+        """The viewer's webhook with this id."""
+        return await loaded(self._webhooks, webhook_id) if prefix_of(webhook_id) == "whk" else None
+
     async def usage(self, run_id: str) -> Usage:
         """What all model calls of a run used; nothing, at no cost, where there were none."""
         usage = await loaded(self._usage, run_id)
@@ -125,6 +137,14 @@ class BatchedLoaders:
     def _read_agents(self, connection: Any, ids: Sequence[str]) -> dict[str, StoredAgent]:
         user = self._user
         return {} if user is None else agents_usable(connection, AgentQuery(user.id, user.roles), ids)
+
+    def _read_schedules(self, connection: Any, ids: Sequence[str]) -> dict[str, Schedule]:
+        found = get_schedules(connection, ids)
+        return {one_id: one for one_id, one in found.items() if own_schedule(self._user, one) is not None}
+
+    def _read_webhooks(self, connection: Any, ids: Sequence[str]) -> dict[str, Webhook]:
+        found = get_webhooks(connection, ids)
+        return {one_id: one for one_id, one in found.items() if own_webhook(self._user, one) is not None}
 
     def _read_resources(self, connection: Any, ids: Sequence[str]) -> dict[str, Resource]:
         return {} if self._user is None else resources_of_user(connection, self._user.id, ids)

@@ -15,10 +15,12 @@ from models.model_call import ModelCall
 from models.page import MAX_SIZE
 from models.resource import Resource
 from models.run import Run
+from models.schedule import Schedule
+from models.webhook import Webhook
 from schema.context import Info, RequestContext
 from schema.errors import BadUserInput
 
-Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource
+Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource | Schedule | Webhook
 
 
 async def get_node(
@@ -54,4 +56,8 @@ async def _load(context: RequestContext, node_id: str) -> Record | None:
             return await loaders.agent(node_id)
         case "res":
             return await loaders.resource(node_id)
+        case "sch":
+            return await loaders.schedule(node_id)
+        case "whk":
+            return await loaders.webhook(node_id)
     return None

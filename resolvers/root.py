@@ -27,9 +27,11 @@ from resolvers.loaders import BatchedLoaders
 from resolvers.node import get_node, get_nodes
 from resolvers.prompting import add_run_tools, prompt_agent
 from resolvers.runs import fork_run, get_run, list_runs, retry_run, start_run
+from resolvers.schedules import create_schedule, delete_schedule, list_schedules
 from resolvers.steering import cancel_run, steer_run, withdraw_input
 from resolvers.streams import watch_messages, watch_run, watch_run_stream, watch_runs, watch_stream
 from resolvers.viewer import get_viewer, list_models
+from resolvers.webhooks import create_webhook, delete_webhook, list_webhooks
 from schema.agent import Agent
 from schema.agent_kind import AgentKind, ToolType
 from schema.approvals import CompleteToolCallPayload, DecideToolCallsPayload
@@ -58,7 +60,9 @@ from schema.operations import (
 from schema.prompting import AddRunToolsPayload, PromptAgentPayload
 from schema.run import AgentRun, RunChange
 from schema.scalars import SCALARS
+from schema.schedule import CreateSchedulePayload, DeleteSchedulePayload, Schedule
 from schema.viewer import Model, Viewer
+from schema.webhook import CreateWebhookPayload, DeleteWebhookPayload, Webhook
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -113,6 +117,14 @@ class Query:
         resolver=list_tool_types,
         graphql_type=list[ToolType],
         description="What tools of agents can be made of; see `setResource`.",
+    )
+    schedules = strawberry.field(
+        resolver=list_schedules,
+        graphql_type=Connection[Schedule],
+        description="The schedules that the viewer has created, and those whose runs are the viewer's, newest first.",
+    )
+    webhooks = strawberry.field(
+        resolver=list_webhooks, graphql_type=Connection[Webhook], description="The viewer's webhooks, newest first."
     )
     models = strawberry.field(
         resolver=list_models,
@@ -219,6 +231,26 @@ class Mutation:
         resolver=delete_resource,
         graphql_type=DeleteResourcePayload,
         description="Take a tool or a document from an agent.",
+    )
+    create_schedule = strawberry.field(
+        resolver=create_schedule,
+        graphql_type=CreateSchedulePayload,
+        description="Have an agent told something again and again, when a cron expression says so.",
+    )
+    delete_schedule = strawberry.field(
+        resolver=delete_schedule,
+        graphql_type=DeleteSchedulePayload,
+        description="Remove a schedule. What it has begun goes on.",
+    )
+    create_webhook = strawberry.field(
+        resolver=create_webhook,
+        graphql_type=CreateWebhookPayload,
+        description="Have an address posted to, signed, when a turn of one of the viewer's runs has ended.",
+    )
+    delete_webhook = strawberry.field(
+        resolver=delete_webhook,
+        graphql_type=DeleteWebhookPayload,
+        description="Remove a webhook. What it was not yet told is told no more.",
     )
 
 

@@ -17,7 +17,9 @@ from models.model_call import ModelCall
 from models.purse import Purse
 from models.resource import Resource
 from models.run import Run
+from models.schedule import Schedule
 from models.usage import Usage
+from models.webhook import Webhook
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -62,6 +64,14 @@ class Loaders(Protocol):
 
     async def resource(self, resource_id: str) -> Resource | None:
         """A resource of one of the viewer's agents."""
+        ...
+
+    async def schedule(self, schedule_id: str) -> Schedule | None:
+        """The viewer's schedule with this id."""
+        ...
+
+    async def webhook(self, webhook_id: str) -> Webhook | None:
+        """The viewer's webhook with this id."""
         ...
 
     async def usage(self, run_id: str) -> Usage:

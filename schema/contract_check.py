@@ -49,14 +49,17 @@ WHOLE = _words("""
     Viewer Model AgentKind ConfigField ToolType Resource
     CreateAgentPayload UpdateAgentInput UpdateAgentPayload DeleteAgentInput DeleteAgentPayload
     SetResourceInput SetResourcePayload DeleteResourceInput DeleteResourcePayload
+    Schedule CreateScheduleInput CreateSchedulePayload DeleteScheduleInput DeleteSchedulePayload
+    Webhook WebhookDelivery CreateWebhookInput CreateWebhookPayload DeleteWebhookInput DeleteWebhookPayload
 """)
 
 # Types of which a part is delivered, and that part.
 PARTLY = {
-    "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes models"),
+    "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes models schedules webhooks"),
     "Mutation": _words("""
         startRun steerRun withdrawInput cancelRun decideToolCalls completeToolCall retryRun forkRun
         addRunTools promptAgent createAgent updateAgent deleteAgent setResource deleteResource
+        createSchedule deleteSchedule createWebhook deleteWebhook
     """),
     "Agent": _words("""
         id name handle description picture kind temporary config resources runs createdAt updatedAt
@@ -65,7 +68,7 @@ PARTLY = {
     "Subscription": _words("run runs messages stream runStream approvals"),
 }
 
-CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource")
+CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource", "Schedule", "Webhook")
 """Types that come in connections, whose form the contract gives in words."""
 
 _PAGE_INFO = """

@@ -13,6 +13,8 @@ from models.message import Message
 from models.model_call import ModelCall
 from models.resource import Resource
 from models.run import Run
+from models.schedule import Schedule
+from models.webhook import Webhook
 
 _TYPES = {
     Run: "AgentRun",
@@ -21,6 +23,8 @@ _TYPES = {
     ModelCall: "ModelCall",
     StoredAgent: "Agent",
     Resource: "Resource",
+    Schedule: "Schedule",
+    Webhook: "Webhook",
 }
 
 

@@ -65,6 +65,8 @@ def engine_config(settings: Settings, *, takes: bool = True) -> EngineConfig:
         context_tokens=settings.context_tokens,
         summary_model=settings.summary_model,
         fetch_private=settings.fetch_private,
+        admin_role=settings.admin_role,
+        webhook_private=settings.webhook_private,
         takes=takes or settings.database_url.startswith("sqlite:"),
     )
 

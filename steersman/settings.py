@@ -172,6 +172,20 @@ class Settings:
         "Let tools of the type `fetch` reach private networks and this machine itself, where their configuration names "
         "the host (`*` names none). Link-local addresses, where clouds keep a machine's credentials, are never asked.",
     )
+    admin_role: str = _setting(
+        "admin",
+        reading.text,
+        "role",
+        "The role of administrators: they may create schedules whose runs belong to another user, such as a service "
+        "user.",
+    )
+    webhook_private: bool = _setting(
+        False,
+        reading.switch,
+        "on/off",
+        "Let webhooks be at private networks and this machine itself, and be asked by plain http too: for development. "
+        "Link-local addresses, where clouds keep a machine's credentials, are never asked.",
+    )
     worker: bool = _setting(
         True, reading.switch, "on/off", "Run agents in `serve` too; off leaves that to `steersman worker` processes."
     )

@@ -194,6 +194,94 @@ query Runs {
 }
 `;
 
+const SCHEDULE = `# Tells an agent something every morning, by the clock
+# of a time zone. "schedules" lists what there is, with
+# the last run of each; deleteSchedule ends one.
+
+mutation CreateSchedule {
+  createSchedule(
+    input: {
+      agent: "researcher"
+      input: "What is new?"
+      cron: "0 9 * * MON-FRI"
+      timeZone: "Europe/Berlin"
+      key: "every-morning"
+    }
+  ) {
+    schedule {
+      id
+      enabled
+      nextAt
+    }
+    errors {
+      code
+      message
+      field
+    }
+  }
+}
+
+query Schedules {
+  schedules {
+    nodes {
+      id
+      agent
+      cron
+      timeZone
+      nextAt
+      lastError
+      lastRun {
+        id
+        status
+      }
+    }
+  }
+}
+`;
+
+const WEBHOOK = `# Has an address of yours posted to when a run has
+# ended. The secret is shown here alone: what is posted
+# is signed with it.
+
+mutation CreateWebhook {
+  createWebhook(
+    input: {
+      url: "https://example.com/hook"
+      key: "my-first-webhook"
+    }
+  ) {
+    webhook {
+      id
+      url
+      enabled
+    }
+    secret
+    errors {
+      code
+      message
+      field
+    }
+  }
+}
+
+query Webhooks {
+  webhooks {
+    nodes {
+      id
+      url
+      enabled
+      lastDelivery {
+        runId
+        status
+        attempts
+        deliveredAt
+        error
+      }
+    }
+  }
+}
+`;
+
 const variables = (values: Record<string, string>) => JSON.stringify(values, null, 2);
 
 /** What a first visit finds: one tab for each thing that one does with a run. */
@@ -211,4 +299,6 @@ export const TABS: Tabs = [
   { query: DECIDE, variables: variables({ runId: "run_…", callId: "call_…" }) },
   { query: STOP, variables: variables({ runId: "run_…" }) },
   { query: LOOK },
+  { query: SCHEDULE },
+  { query: WEBHOOK },
 ];

@@ -141,7 +141,7 @@ async def _addresses(target: _Target, policy: FetchPolicy) -> Sequence[str]:
 async def _asked(target: _Target, addresses: Sequence[str], policy: FetchPolicy) -> Page | str:
     """The page, or where it redirects to. The client serves this once: nothing is kept for whom it asks next."""
     async with httpx2.AsyncClient(
-        verify=policy.tls or _public_tls(),
+        verify=policy.tls or public_tls(),
         trust_env=False,  # neither proxies nor passwords of this machine
         follow_redirects=False,
         timeout=httpx2.Timeout(SECONDS, connect=_CONNECT_SECONDS),
@@ -193,5 +193,6 @@ async def _read(response: httpx2.Response, target: _Target) -> Page | str:
 
 
 @functools.cache
-def _public_tls() -> ssl.SSLContext:
+def public_tls() -> ssl.SSLContext:
+    """What servers of the public internet are checked by."""
     return httpx2.create_ssl_context(trust_env=False)

@@ -82,4 +82,16 @@ class NoSuchResource(Exception):
 
 
 class TooMany(Exception):
-    """The agent has as many resources as it may have."""
+    """There are as many of these as there may be; whose they are is the argument."""
+
+
+class NoSuchSchedule(Exception):
+    """The user has no such schedule."""
+
+
+class TickPassed(Exception):
+    """The schedule does not wait for this tick any more, or somebody else takes it just now."""
+
+
+class NoSuchWebhook(Exception):
+    """The user has no such webhook."""

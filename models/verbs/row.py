@@ -19,6 +19,7 @@ from models.tables import database_now
 from models.transitions import check_transition
 from models.verbs.errors import LeaseLost, RunMissing
 from models.verbs.spending import open_purse
+from models.verbs.telling import queue_deliveries
 
 NewId = Callable[[str], str]
 HEADROOM = 16_384  # event numbers reserved ahead for the owner of a stream
@@ -98,7 +99,9 @@ def change_run(c: Connection, verb: str, run: Run, at: int, *, lease_until: Any 
     if lease_until is not None:
         columns["lease_until"] = lease_until
     c.execute(update(agent_runs).where(agent_runs.c.id == run.id).values(columns))
-    return replace(run, **changes)
+    now = replace(run, **changes)
+    queue_deliveries(c, run, now, at)
+    return now
 
 
 def change_runs(

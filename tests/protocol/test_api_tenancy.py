@@ -30,6 +30,8 @@ MISSING = {
     "input": NEW_ID("inp"),
     "agent": NEW_ID("agt"),
     "resource": NEW_ID("res"),
+    "schedule": NEW_ID("sch"),
+    "webhook": NEW_ID("whk"),
 }
 
 
@@ -57,6 +59,9 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         agent = (await alice.done(documents.CREATE_AGENT, kind="helper", name="Alice's own"))["agent"]["id"]
         document = {"key": "k", "kind": "document", "value": {"title": "Hers", "text": "Hers alone."}}
         held = (await alice.done(documents.SET_RESOURCE, agentId=agent, **document))["agent"]["resources"]["nodes"]
+        daily = {"agent": "helper", "input": "Hers alone", "cron": "@daily"}
+        schedule = (await alice.done(documents.CREATE_SCHEDULE, **daily))["schedule"]["id"]
+        webhook = (await alice.done(documents.CREATE_WEBHOOK, url="https://example.com/hers"))["webhook"]["id"]
         ids = {
             "run": run["id"],
             "message": whole["messages"]["nodes"][0]["id"],
@@ -66,6 +71,8 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
             "input": sent["inputId"],
             "agent": agent,
             "resource": held[0]["id"],
+            "schedule": schedule,
+            "webhook": webhook,
         }
         yield Scene(w, alice, bob, ids)
         gate.open.set()
@@ -82,6 +89,8 @@ QUERIES = [
     "query ($run: ID!, $message: ID!, $call: ID!, $model: ID!) { nodes(ids: [$run, $message, $call, $model]) { id } }",
     "query ($agent: ID!, $resource: ID!) { a: node(id: $agent) { id } b: node(id: $resource) { id } }",
     "query ($agent: ID!) { agent(id: $agent) { id name config resources { totalCount } runs { totalCount } } }",
+    "query ($schedule: ID!) { node(id: $schedule) { id ... on Schedule { input lastRun { id } } } }",
+    "query ($webhook: ID!) { node(id: $webhook) { id ... on Webhook { url lastDelivery { runId } } } }",
     "query ($run: ID!) { runs(filter: {parentId: $run}) { nodes { id } totalCount } }",
 ]
 MUTATIONS = [
@@ -96,6 +105,7 @@ MUTATIONS = [
     (documents.FORK, {"runId": "run", "seq": 99, "input": "x"}),
     (documents.DECIDE, {"runId": "run", "decisions": [{"toolCallId": "call_1", "decision": "APPROVE"}]}),
     (documents.COMPLETE, {"runId": "run", "toolCallId": "call", "result": "x"}),
+    (documents.CREATE_SCHEDULE, {"agent": "helper", "input": "x", "cron": "@daily", "runId": "run"}),
 ]
 KEEPING: list[tuple[str, dict[str, Any], list[str]]] = [
     (documents.UPDATE_AGENT, {"id": "agent", "name": "Bob's now"}, ["id"]),
@@ -106,7 +116,10 @@ KEEPING: list[tuple[str, dict[str, Any], list[str]]] = [
         ["agentId"],
     ),
     (documents.DELETE_RESOURCE, {"agentId": "agent", "key": "k", "kind": "document"}, ["agentId"]),
+    (documents.DELETE_SCHEDULE, {"id": "schedule"}, ["id"]),
+    (documents.DELETE_WEBHOOK, {"id": "webhook"}, ["id"]),
 ]
+LISTS = [documents.AGENTS, documents.SCHEDULES, documents.WEBHOOKS]
 SUBSCRIPTIONS = [
     (documents.WATCH_RUN, {"id": "run"}),
     (documents.WATCH_MESSAGES, {"runId": "run"}),
@@ -151,12 +164,14 @@ async def test_a_change_of_anothers_agent_is_refused_as_a_change_of_nothing(
     scene: Scene, mutation: str, given: dict[str, Any], field: list[str]
 ) -> None:
     """NOT_FOUND, word for word as for an agent that never was, and nothing changes."""
-    before = await scene.alice.ask(documents.AGENTS)
+    before = [await scene.alice.ask(listed) for listed in LISTS]
     answer = await scene.bob.do(mutation, **of(scene.ids, given))
     assert answer == await scene.bob.do(mutation, **of(MISSING, given))
     assert [(error["code"], error["field"]) for error in answer["errors"]] == [("NOT_FOUND", ["input", *field])]
-    assert await scene.alice.ask(documents.AGENTS) == before
-    assert (await scene.bob.ask(documents.AGENTS))["agents"]["totalCount"] == 0
+    assert [await scene.alice.ask(listed) for listed in LISTS] == before
+    for listed in LISTS:
+        (mine,) = (await scene.bob.ask(listed)).values()
+        assert mine["totalCount"] == 0
 
 
 @pytest.mark.parametrize(("subscription", "given"), SUBSCRIPTIONS)
@@ -241,6 +256,12 @@ OPERATIONS = [
     'mutation { deleteAgent(input: {id: "agt_x"}) { deletedId } }',
     'mutation { setResource(input: {agentId: "agt_x", key: "k", kind: "tools", value: {}}) { agent { id } } }',
     'mutation { deleteResource(input: {agentId: "agt_x", key: "k", kind: "tools"}) { agent { id } } }',
+    "query { schedules { totalCount } }",
+    'mutation { createSchedule(input: {agent: "helper", input: "x", cron: "@daily"}) { schedule { id } } }',
+    'mutation { deleteSchedule(input: {id: "sch_x"}) { deletedId } }',
+    "query { webhooks { totalCount } }",
+    'mutation { createWebhook(input: {url: "https://example.com"}) { secret } }',
+    'mutation { deleteWebhook(input: {id: "whk_x"}) { deletedId } }',
     'mutation { decideToolCalls(input: {runId: "run_x", decisions: []}) { run { id } } }',
     'mutation { completeToolCall(input: {runId: "run_x", toolCallId: "call_x"}) { run { id } } }',
     'mutation { startRun(input: {agent: "helper", input: "x"}) { queued } }',

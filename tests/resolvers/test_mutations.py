@@ -10,6 +10,8 @@ from engine.errors import NotFound, RunNotFound
 from models.agent import StoredAgent
 from models.database import Database
 from models.enums import RunStatus, SteerMode
+from models.schedule import Schedule
+from models.webhook import Webhook
 from tests.support.api import ask, codes_of, context_of
 from tests.support.fake_engine import FakeAccepted, FakeEngine
 from tests.support.rows import NOW, a_run, new_id, store
@@ -119,6 +121,49 @@ async def test_an_agent_is_deleted_as_the_viewer(engine: FakeEngine) -> None:
     data = await ask(context_of(engine), text, input={"id": AGENT.id})
     assert data["deleteAgent"] == {"deletedId": AGENT.id, "errors": []}
     assert engine.stored.asked == [("delete", "alice", {"agent_id": AGENT.id})]
+
+
+SCHEDULE = Schedule(new_id("sch"), "alice", "alice", [], "helper", "Hi", "0 9 * * *", "UTC", NOW, NOW, NOW)
+
+
+async def test_a_schedule_is_created_and_deleted_as_the_viewer(engine: FakeEngine) -> None:
+    """The time zone is UTC where none is given; a refusal is data."""
+    given = {"agent": "helper", "input": "Hi", "cron": "0 9 * * *"}
+    engine.schedules.answer = SCHEDULE
+    text = (
+        f"mutation ($input: CreateScheduleInput!) {{ createSchedule(input: $input) {{ schedule {{ id }} {ERRORS} }} }}"
+    )
+    data = await ask(context_of(engine), text, input=given)
+    assert data["createSchedule"] == {"schedule": {"id": SCHEDULE.id}, "errors": []}
+    blank = {"run_id": None, "user_id": None, "key": None}
+    engine.schedules.answer = NotFound("There is no such schedule.", field=("id",))
+    gone = f"mutation ($input: DeleteScheduleInput!) {{ deleteSchedule(input: $input) {{ deletedId {ERRORS} }} }}"
+    refused = (await ask(context_of(engine), gone, input={"id": SCHEDULE.id}))["deleteSchedule"]
+    assert (refused["deletedId"], [error["code"] for error in refused["errors"]]) == (None, ["NOT_FOUND"])
+    assert engine.schedules.asked == [
+        ("create", "alice", {**given, "time_zone": "UTC", **blank}),
+        ("delete", "alice", {"schedule_id": SCHEDULE.id}),
+    ]
+
+
+WEBHOOK = Webhook(new_id("whk"), "alice", "https://example.com/hook", "whsec_MfKQ", NOW)
+
+
+async def test_a_webhook_is_created_and_deleted_as_the_viewer(engine: FakeEngine) -> None:
+    """Its secret is in the answer; a refusal is data, and has none."""
+    engine.webhooks.answer = WEBHOOK
+    fields = f"webhook {{ id }} secret {ERRORS}"
+    text = f"mutation ($input: CreateWebhookInput!) {{ createWebhook(input: $input) {{ {fields} }} }}"
+    data = await ask(context_of(engine), text, input={"url": WEBHOOK.url})
+    assert data["createWebhook"] == {"webhook": {"id": WEBHOOK.id}, "secret": WEBHOOK.secret, "errors": []}
+    engine.webhooks.answer = NotFound("There is no such webhook.", field=("id",))
+    refused = (await ask(context_of(engine), text, input={"url": WEBHOOK.url}))["createWebhook"]
+    assert (refused["webhook"], refused["secret"]) == (None, None)
+    gone = f"mutation ($input: DeleteWebhookInput!) {{ deleteWebhook(input: $input) {{ deletedId {ERRORS} }} }}"
+    refused = (await ask(context_of(engine), gone, input={"id": WEBHOOK.id}))["deleteWebhook"]
+    assert (refused["deletedId"], [error["code"] for error in refused["errors"]]) == (None, ["NOT_FOUND"])
+    created = ("create", "alice", {"url": WEBHOOK.url, "agent": None, "key": None})
+    assert engine.webhooks.asked == [created, created, ("delete", "alice", {"webhook_id": WEBHOOK.id})]
 
 
 def mutation(name: str) -> str:

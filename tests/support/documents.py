@@ -52,6 +52,14 @@ fragment Stored on Agent {
   resources(first: 100) { nodes { __typename id key kind value } totalCount }
   runs(first: 100) { nodes { id } totalCount }
 }""",
+    "Planned": """
+fragment Planned on Schedule {
+  __typename id userId agent input cron timeZone enabled nextAt lastRun { id } lastError
+}""",
+    "Hook": """
+fragment Hook on Webhook {
+  __typename id url agent enabled lastDelivery { runId status attempts deliveredAt error }
+}""",
     "Event": f"""
 fragment Event on StreamEvent {{
   __typename streamId seq step attempt at
@@ -92,7 +100,7 @@ def document(operation: str) -> str:
 
 
 def keeping(name: str, answer: str = "agent { ...Stored }") -> str:
-    """A mutation of agents, with what it answers and its errors."""
+    """A mutation of what is kept, with what it answers and its errors."""
     kind = name[0].upper() + name[1:]
     fields = f"{answer} errors {{ code message field }}"
     return document(f"mutation ($input: {kind}Input!) {{ {name}(input: $input) {{ {fields} }} }}")
@@ -121,6 +129,12 @@ UPDATE_AGENT = keeping("updateAgent")
 DELETE_AGENT = keeping("deleteAgent", "deletedId")
 SET_RESOURCE = keeping("setResource")
 DELETE_RESOURCE = keeping("deleteResource")
+CREATE_SCHEDULE = keeping("createSchedule", "schedule { ...Planned }")
+DELETE_SCHEDULE = keeping("deleteSchedule", "deletedId")
+SCHEDULES = document("{ schedules { nodes { ...Planned } totalCount } }")
+CREATE_WEBHOOK = keeping("createWebhook", "webhook { ...Hook } secret")
+DELETE_WEBHOOK = keeping("deleteWebhook", "deletedId")
+WEBHOOKS = document("{ webhooks { nodes { ...Hook } totalCount } }")
 AGENT = document("query ($id: ID, $handle: String) { agent(id: $id, handle: $handle) { ...Stored } }")
 AGENTS = document(
     "query ($first: Int, $after: String) { agents(first: $first, after: $after) "

@@ -89,6 +89,22 @@ class FakeStored(FakeRuns):
         return self._take("delete_resource", user, arguments)
 
 
+class FakeSchedules(FakeRuns):
+    """The same for the verbs of schedules."""
+
+    async def create(self, user: Any, **arguments: Any) -> Any:
+        """As engine.schedules.Schedules.create."""
+        return self._take("create", user, arguments)
+
+    async def delete(self, user: Any, **arguments: Any) -> Any:
+        """As engine.schedules.Schedules.delete."""
+        return self._take("delete", user, arguments)
+
+
+class FakeWebhooks(FakeSchedules):
+    """The same for the verbs of webhooks."""
+
+
 class FakeEngine:
     """What resolvers use of an engine."""
 
@@ -100,3 +116,5 @@ class FakeEngine:
         self.watching = Watching(DatabaseRows(database), self.streams, self.bell, ids=new_id)
         self.runs = FakeRuns()
         self.stored = FakeStored()
+        self.schedules = FakeSchedules()
+        self.webhooks = FakeWebhooks()

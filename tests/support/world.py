@@ -26,6 +26,8 @@ from engine.engine import Engine, Fakes, open_engine
 from engine.loading import Agents
 from engine.providers.anthropic import AnthropicProvider
 from engine.providers.prices import load_prices
+from models.clock import Clock, system_clock
+from models.ids import Ids
 from models.run import Run, get_run
 from steersman.app import create_app, drain
 from steersman.auth import mint
@@ -64,6 +66,7 @@ class World:
         self.settings = Settings(database_url=ground.database_url, redis_url=ground.redis_url, **given)
         self.agents = Agents(agents)
         self.types: Mapping[str, ToolType] = BUILTIN
+        self.clock: Clock = system_clock
         self.clients: list[Client] = []
         self._engine: Engine | None = None
         self._running: Running | None = None
@@ -129,7 +132,7 @@ class World:
                 provider=provider,
                 prices=prices,
                 types=self.types,
-                fakes=Fakes(sleep=at_once),
+                fakes=Fakes(clock=self.clock, ids=Ids(self.clock), sleep=at_once),
             ) as self._engine,
         ):
             yield self._engine
@@ -178,15 +181,18 @@ async def world(
     *,
     settings: dict[str, Any] | None = None,
     types: Mapping[str, ToolType] | None = None,
+    clock: Clock = system_clock,
     **agents: Agent,
 ) -> AsyncIterator[World]:
     """A world with these agents, else with one that is named "helper"; checked at the end, unless the test failed.
 
-    `types` are those that tools of stored agents are made of, where the test has its own.
+    `types` are those that tools of stored agents are made of, where the test has its own. `clock` is the server's, but
+    for leases and tokens.
     """
     async with asyncio.timeout(GUARD), MessagesServer() as model:
         it = World(await new_ground(folder), model, agents or {"helper": helper()}, settings or {})
         it.types = BUILTIN if types is None else types
+        it.clock = clock
         await it.start()
         try:
             yield it
