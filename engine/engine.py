@@ -9,7 +9,7 @@ import random
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,11 @@ from engine.loading import Agents
 from engine.patrol import DatabaseSigns, Patrol
 from engine.providers.prices import Prices
 from engine.providers.provider import Provider
+from engine.remotes.mcp_pool import McpPool
+from engine.remotes.presence import Presence
+from engine.remotes.remote_policy import RemotePolicy
+from engine.remotes.remote_tools import RemoteTools
+from engine.remotes.remotes import Contacts, Remotes
 from engine.roster import Roster
 from engine.runs import Runs
 from engine.stored_agents import StoredAgents
@@ -59,6 +64,7 @@ class EngineConfig:
     without one they are in the folder `files`, by default one beside the database.
     `context_tokens` is how much a model reads of which nothing else tells; `summary_model` sums long transcripts up.
     `fetch_private` lets tools of the type `fetch` reach private networks and this machine itself.
+    `remotes` says what remotes may do.
     `takes=False` has the worker run only what was opened here, and take over nothing that others left.
     """
 
@@ -81,6 +87,7 @@ class EngineConfig:
     context_tokens: int = 200_000
     summary_model: str | None = None
     fetch_private: bool = False
+    remotes: RemotePolicy = field(default_factory=RemotePolicy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +111,7 @@ class Engine:
     prices: Prices
     runs: Runs
     stored: StoredAgents
+    remotes: Remotes
     watching: Watching
     attachments: Attachments
     worker: Worker | None
@@ -163,8 +171,10 @@ async def open_engine(
             async with agents.open_deps() as deps, _carried(config, database, name) as shared:
                 setting = ToolSetting(fetch=FetchPolicy(private=config.fetch_private), clock=fakes.clock)
                 roster = Roster(agents, types, setting)
+                pool = McpPool(config.remotes, fakes.clock, Contacts(database, fakes.clock))
                 shop = _shop(config, database, shared, provider, prices, roster, deps, fakes, name)
-                async with _open_on(shop, config, agents, prices, shared.health) as engine:
+                shop = replace(shop, remotes=RemoteTools(config.remotes, pool))
+                async with _open_on(shop, config, agents, prices, pool, shared.health) as engine:
                     yield engine
     finally:
         await database.close()
@@ -219,7 +229,12 @@ def _shop(
 
 @asynccontextmanager
 async def _open_on(
-    shop: Workshop, config: EngineConfig, agents: Agents, prices: Prices, redis: RedisHealth | None
+    shop: Workshop,
+    config: EngineConfig,
+    agents: Agents,
+    prices: Prices,
+    pool: McpPool,
+    redis: RedisHealth | None,
 ) -> AsyncIterator[Engine]:
     worker = None
     if config.worker:
@@ -237,13 +252,18 @@ async def _open_on(
         DatabaseSigns(shop.database), shop.streams, shop.bell, shop.clock, poll_seconds=config.cancel_poll_seconds
     )
     shop.bell.on_trust = patrol.hurry
-    parts = (prices, runs, stored, watching, shop.attachments, worker, shop, redis)
+    presence = Presence(shop.database, shop.clock, config.remotes.grace_seconds)
+    remotes = Remotes(shop, runs, config.remotes, pool, presence)
+    parts = (prices, runs, stored, remotes, watching, shop.attachments, worker, shop, redis)
     engine = Engine(config, shop.database, agents, *parts)
     work = {
         "housekeeping": keep_house(shop.database, shop.clock),
         "patrol": patrol.walk(),
-        "sweep": keep_sweeping(shop, config.cancel_poll_seconds),
+        "sweep": keep_sweeping(shop, config.cancel_poll_seconds, config.remotes.grace_seconds),
+        "presence": presence.keep(),
     }
+    if config.worker:
+        work["configured remotes"] = remotes.configure()
     beside = [asyncio.create_task(one, name=name) for name, one in work.items()]
     try:
         if worker is not None:
@@ -255,3 +275,4 @@ async def _open_on(
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
+        await pool.close()

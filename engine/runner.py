@@ -221,6 +221,8 @@ class Runner:
             agent = await self.shop.roster.of_run(self.run, self.shop.read)
         except Refused as refused:
             return failed(refused.code, refused.message)
+        taken = agent.toolbox.keys()
+        agent = agent.equipped(await self.shop.remotes.of_run(self.run, taken, self.shop.read, self.shop.clock()))
         models = self.shop.models_of(agent)
         if not models:
             return model_forbidden(agent)
@@ -306,7 +308,8 @@ class Runner:
             self.calls = []
             self.model = self.models[0]
             self.crowded = False
-            self._outdated = self.agent.fields is not None or self.run.agent_id is not None
+            of_data = self.run.agent_id is not None or self.run.overrides is not None
+            self._outdated = of_data or self.agent.fields is not None
             self.control.renew()
             self._begin_turn()
         self.patience.touch()

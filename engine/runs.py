@@ -41,6 +41,7 @@ from models.call import Decider, ToolCall, get_calls
 from models.enums import RunStatus, SteerMode
 from models.ids import prefix_of
 from models.key import Key, KeyUsedOtherwise
+from models.overrides import Overrides
 from models.purse import BALANCE, get_purses
 from models.run import Run, get_run
 from models.spending import Bounds
@@ -96,11 +97,13 @@ class Runs:
         context: dict[str, Any] | None = None,
         attachments: Sequence[Given] = (),
         budget: Budget | None = None,
+        overrides: Overrides | None = None,
     ) -> Accepted:
         """Start a run of an agent, or, with `run_id`, say something to one: then as `steer` does.
 
         `context` holds trusted values for tools; only server code gives it. `budget` is that of the turn which begins,
         in the place of the agent's own; of a turn under way, which takes the input in, it changes nothing.
+        `overrides` are those of a new run, checked by the caller.
         """
         text, title, tags = checked_input(input), checked_title(title), checked_metadata(metadata)
         found = await self._shop.attachments.check(attachments)
@@ -118,7 +121,7 @@ class Runs:
         attached = await self._shop.attachments.keep(user, found)
         roles, title = sorted(user.roles), title or title_of(text)
         new = NewRun(user.id, chosen.word, text, title, tags or {}, context or {}, roles, attached, bounds)
-        new = dataclasses.replace(new, agent_id=chosen.agent_id, kind=chosen.kind)
+        new = dataclasses.replace(new, agent_id=chosen.agent_id, kind=chosen.kind, overrides=overrides)
         return await self._begin(open_run, new=new, key=kept)
 
     async def steer(

@@ -9,6 +9,7 @@ from engine.user import User
 from models.agent import StoredAgent
 from models.call import ToolCall
 from models.ids import prefix_of
+from models.remote import Remote
 from models.run import Run
 from models.stream import Stream, get_stream
 from schema.context import RequestContext
@@ -54,6 +55,11 @@ def visible_calls(user: User | None, calls: Mapping[str, ToolCall], runs: Mappin
 def own_agent(user: User | None, agent: StoredAgent | None) -> StoredAgent | None:
     """The agent, where it is there and the user's own."""
     return agent if user is not None and agent is not None and agent.user_id == user.id else None
+
+
+def usable_remotes(user: User | None, remotes: Mapping[str, Remote]) -> dict[str, Remote]:
+    """Those of the remotes that the user may use: his own, and what an administrator configured for everybody."""
+    return {one: remote for one, remote in remotes.items() if user is not None and remote.is_for(user.id)}
 
 
 async def require_run(context: RequestContext, run_id: str) -> Run:

@@ -21,10 +21,11 @@ from models.ids import prefix_of
 from models.message import Message, get_messages
 from models.model_call import ModelCall, get_model_calls, usage_of_runs
 from models.purse import Purse, get_purses
+from models.remote import Remote, get_remotes
 from models.resource import Resource, resources_of_user
 from models.run import Run, get_runs
 from models.usage import Usage
-from resolvers.access import Part, own_agent, visible_calls, visible_parts, visible_runs
+from resolvers.access import Part, own_agent, usable_remotes, visible_calls, visible_parts, visible_runs
 from resolvers.batching import loaded
 from resolvers.call_ids import CallIds
 
@@ -55,6 +56,7 @@ class BatchedLoaders:
         self._purses: DataLoader[str, Purse | None] = self._loader(get_purses)
         self._agents: DataLoader[str, StoredAgent | None] = self._loader(self._read_agents)
         self._resources: DataLoader[str, Resource | None] = self._loader(self._read_resources)
+        self._remotes: DataLoader[str, Remote | None] = self._loader(self._read_remotes)
         self._call_ids = CallIds(database)
         self._reads: DataLoader[_Read, Any] = DataLoader(self._read_all, cache=False)
 
@@ -85,6 +87,10 @@ class BatchedLoaders:
     async def resource(self, resource_id: str) -> Resource | None:
         """A resource of one of the viewer's agents."""
         return await loaded(self._resources, resource_id) if prefix_of(resource_id) == "res" else None
+
+    async def remote(self, remote_id: str) -> Remote | None:
+        """A remote that the viewer may use."""
+        return await loaded(self._remotes, remote_id) if prefix_of(remote_id) == "rmt" else None
 
     async def usage(self, run_id: str) -> Usage:
         """What all model calls of a run used; nothing, at no cost, where there were none."""
@@ -122,6 +128,9 @@ class BatchedLoaders:
 
     def _read_resources(self, connection: Any, ids: Sequence[str]) -> dict[str, Resource]:
         return {} if self._user is None else resources_of_user(connection, self._user.id, ids)
+
+    def _read_remotes(self, connection: Any, ids: Sequence[str]) -> dict[str, Remote]:
+        return usable_remotes(self._user, get_remotes(connection, ids))
 
     def _read_calls(self, connection: Any, ids: Sequence[str]) -> dict[str, ToolCall]:
         calls = get_calls(connection, ids)

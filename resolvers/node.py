@@ -13,12 +13,13 @@ from models.ids import prefix_of
 from models.message import Message
 from models.model_call import ModelCall
 from models.page import MAX_SIZE
+from models.remote import Remote
 from models.resource import Resource
 from models.run import Run
 from schema.context import Info, RequestContext
 from schema.errors import BadUserInput
 
-Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource
+Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource | Remote
 
 
 async def get_node(
@@ -54,4 +55,6 @@ async def _load(context: RequestContext, node_id: str) -> Record | None:
             return await loaders.agent(node_id)
         case "res":
             return await loaders.resource(node_id)
+        case "rmt":
+            return await loaders.remote(node_id)
     return None

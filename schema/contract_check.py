@@ -48,24 +48,26 @@ WHOLE = _words("""
     Viewer Model AgentKind ConfigField ToolType Resource
     CreateAgentPayload UpdateAgentInput UpdateAgentPayload DeleteAgentInput DeleteAgentPayload
     SetResourceInput SetResourcePayload DeleteResourceInput DeleteResourcePayload
+    Remote RemoteKind RemoteTool RemoteCall RemoteToolInput RegisterRemoteInput RegisterRemotePayload
+    AnswerRemoteCallInput AnswerRemoteCallPayload
 """)
 
 # Types of which a part is delivered, and that part.
 PARTLY = {
-    "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes models"),
+    "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes remotes models"),
     "Mutation": _words("""
         startRun steerRun withdrawInput cancelRun decideToolCalls completeToolCall retryRun forkRun
-        createAgent updateAgent deleteAgent setResource deleteResource
+        createAgent updateAgent deleteAgent setResource deleteResource registerRemote answerRemoteCall
     """),
     "Agent": _words("""
         id name handle description picture kind temporary config resources runs createdAt updatedAt
     """),
     "CreateAgentInput": _words("kind name handle description picture config key"),
-    "Subscription": _words("run runs messages stream runStream approvals"),
+    "Subscription": _words("run runs messages stream runStream approvals remoteCalls"),
     "StartRunInput": _words("agent input runId title attachments metadata budget key"),
 }
 
-CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource")
+CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource", "Remote")
 """Types that come in connections, whose form the contract gives in words."""
 
 _PAGE_INFO = """

@@ -81,5 +81,9 @@ class NoSuchResource(Exception):
     """The agent has no such resource."""
 
 
+class RemoteMissing(Exception):
+    """The user has no such remote."""
+
+
 class TooMany(Exception):
-    """The agent has as many resources as it may have."""
+    """The agent has as many resources as it may have, or the user as many remotes."""

@@ -30,6 +30,7 @@ MISSING = {
     "input": NEW_ID("inp"),
     "agent": NEW_ID("agt"),
     "resource": NEW_ID("res"),
+    "remote": NEW_ID("rmt"),
 }
 
 
@@ -57,6 +58,9 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         agent = (await alice.done(documents.CREATE_AGENT, kind="helper", name="Alice's own"))["agent"]["id"]
         document = {"key": "k", "kind": "document", "value": {"title": "Hers", "text": "Hers alone."}}
         held = (await alice.done(documents.SET_RESOURCE, agentId=agent, **document))["agent"]["resources"]["nodes"]
+        offered = [{"name": "read", "description": "Reads.", "inputSchema": {"type": "object"}}]
+        what = {"name": "browser", "kind": "CLIENT", "tools": offered}
+        remote = (await alice.done(documents.REGISTER_REMOTE, **what))["remote"]["id"]
         ids = {
             "run": run["id"],
             "message": whole["messages"]["nodes"][0]["id"],
@@ -66,6 +70,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
             "input": sent["inputId"],
             "agent": agent,
             "resource": held[0]["id"],
+            "remote": remote,
         }
         yield Scene(w, alice, bob, ids)
         gate.open.set()
@@ -82,6 +87,7 @@ QUERIES = [
     "query ($run: ID!, $message: ID!, $call: ID!, $model: ID!) { nodes(ids: [$run, $message, $call, $model]) { id } }",
     "query ($agent: ID!, $resource: ID!) { a: node(id: $agent) { id } b: node(id: $resource) { id } }",
     "query ($agent: ID!) { agent(id: $agent) { id name config resources { totalCount } runs { totalCount } } }",
+    "query ($remote: ID!) { node(id: $remote) { id ... on Remote { name tools { name } } } }",
     "query ($run: ID!) { runs(filter: {parentId: $run}) { nodes { id } totalCount } }",
 ]
 MUTATIONS = [
@@ -157,6 +163,20 @@ async def test_a_change_of_anothers_agent_is_refused_as_a_change_of_nothing(
     assert [(error["code"], error["field"]) for error in answer["errors"]] == [("NOT_FOUND", ["input", *field])]
     assert await scene.alice.ask(documents.AGENTS) == before
     assert (await scene.bob.ask(documents.AGENTS))["agents"]["totalCount"] == 0
+
+
+async def test_a_remote_of_anothers_is_removed_and_listened_for_as_none(scene: Scene) -> None:
+    """NOT_FOUND both times, word for word as for one that never was; Alice's stays, and is in no list of Bob's."""
+    theirs, missing = scene.ids["remote"], MISSING["remote"]
+    refused = await scene.bob.do(documents.DELETE_REMOTE, id=theirs)
+    assert refused == await scene.bob.do(documents.DELETE_REMOTE, id=missing)
+    assert [(error["code"], error["field"]) for error in refused["errors"]] == [("NOT_FOUND", ["input", "id"])]
+    for remote in (theirs, missing):
+        for watch in (scene.bob.watch, scene.bob.watch_events):
+            assert await (await watch(documents.WATCH_REMOTE_CALLS, id=remote)).failed() == ["NOT_FOUND"]
+    assert (await scene.bob.ask(documents.REMOTES))["remotes"] == {"nodes": [], "totalCount": 0}
+    (kept,) = (await scene.alice.ask(documents.REMOTES))["remotes"]["nodes"]
+    assert (kept["id"], kept["connected"]) == (theirs, False)
 
 
 @pytest.mark.parametrize(("subscription", "given"), SUBSCRIPTIONS)
@@ -239,6 +259,10 @@ OPERATIONS = [
     'mutation { deleteAgent(input: {id: "agt_x"}) { deletedId } }',
     'mutation { setResource(input: {agentId: "agt_x", key: "k", kind: "tools", value: {}}) { agent { id } } }',
     'mutation { deleteResource(input: {agentId: "agt_x", key: "k", kind: "tools"}) { agent { id } } }',
+    "query { remotes { totalCount } }",
+    'mutation { registerRemote(input: {name: "x", kind: CLIENT, tools: []}) { remote { id } } }',
+    'mutation { deleteRemote(input: {id: "rmt_x"}) { deletedId } }',
+    'mutation { answerRemoteCall(input: {callId: "rcl_x"}) { accepted } }',
     'mutation { decideToolCalls(input: {runId: "run_x", decisions: []}) { run { id } } }',
     'mutation { completeToolCall(input: {runId: "run_x", toolCallId: "call_x"}) { run { id } } }',
     'mutation { startRun(input: {agent: "helper", input: "x"}) { queued } }',
@@ -255,6 +279,7 @@ WATCHES = [
     'subscription { messages(runId: "run_x") { id } }',
     'subscription { stream(streamId: "str_x") { seq } }',
     'subscription { runStream(runId: "run_x") { seq } }',
+    'subscription { remoteCalls(remoteId: "rmt_x") { id } }',
 ]
 
 

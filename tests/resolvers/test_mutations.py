@@ -9,7 +9,7 @@ import pytest
 from engine.errors import NotFound, RunNotFound
 from models.agent import StoredAgent
 from models.database import Database
-from models.enums import RunStatus, SteerMode
+from models.enums import RemoteKind, RunStatus, SteerMode
 from tests.support.api import ask, codes_of, context_of
 from tests.support.fake_engine import FakeAccepted, FakeEngine
 from tests.support.rows import NOW, a_run, new_id, store
@@ -96,6 +96,46 @@ async def test_an_agent_is_deleted_as_the_viewer(engine: FakeEngine) -> None:
     data = await ask(context_of(engine), text, input={"id": AGENT.id})
     assert data["deleteAgent"] == {"deletedId": AGENT.id, "errors": []}
     assert engine.stored.asked == [("delete", "alice", {"agent_id": AGENT.id})]
+
+
+READ = {"name": "read", "description": "Reads.", "inputSchema": {"type": "object"}}
+OF_REMOTES: dict[str, tuple[dict[str, Any], str, dict[str, Any], str, Any]] = {
+    "registerRemote": (
+        {"name": "browser", "kind": "CLIENT", "tools": [READ]},
+        "register",
+        {
+            "name": "browser",
+            "kind": RemoteKind.CLIENT,
+            "url": None,
+            "tools": [("read", "Reads.", {"type": "object"})],
+        },
+        "remote { id kind }",
+        None,
+    ),
+    "deleteRemote": ({"id": "rmt_1"}, "delete", {"remote_id": "rmt_1"}, "deletedId", None),
+    "answerRemoteCall": (
+        {"callId": "rcl_1", "result": {"a": 1}},
+        "answer_call",
+        {"call_id": "rcl_1", "result": {"a": 1}, "is_error": False},
+        "accepted",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_REMOTES)
+async def test_a_mutation_of_remotes_asks_the_engine_once_as_the_viewer(engine: FakeEngine, name: str) -> None:
+    """A refusal is data, and says that nothing was done."""
+    given, verb, arguments, fields, nothing = OF_REMOTES[name]
+    kind = name[0].upper() + name[1:]
+    text = f"mutation ($input: {kind}Input!) {{ {name}(input: $input) {{ {fields} {ERRORS} }} }}"
+    engine.remotes.answer = NotFound("There is no such thing.", field=("call_id",))
+    refused = (await ask(context_of(engine), text, input=given))[name]
+    assert engine.remotes.asked == [(verb, "alice", arguments)]
+    assert refused.pop("errors") == [
+        {"code": "NOT_FOUND", "message": "There is no such thing.", "field": ["input", "callId"]}
+    ]
+    assert list(refused.values()) == [nothing]
 
 
 def mutation(name: str) -> str:

@@ -85,6 +85,22 @@ class FakeStored(FakeRuns):
         return self._take("delete_resource", user, arguments)
 
 
+class FakeRemotes(FakeRuns):
+    """The same for remotes."""
+
+    async def register(self, user: Any, **arguments: Any) -> Any:
+        """As engine.remotes.remotes.Remotes.register."""
+        return self._take("register", user, arguments)
+
+    async def delete(self, user: Any, **arguments: Any) -> Any:
+        """As engine.remotes.remotes.Remotes.delete."""
+        return self._take("delete", user, arguments)
+
+    async def answer_call(self, user: Any, **arguments: Any) -> Any:
+        """As engine.remotes.remotes.Remotes.answer_call."""
+        return self._take("answer_call", user, arguments)
+
+
 class FakeEngine:
     """What resolvers use of an engine."""
 
@@ -96,3 +112,4 @@ class FakeEngine:
         self.watching = Watching(DatabaseRows(database), self.streams, self.bell, ids=new_id)
         self.runs = FakeRuns()
         self.stored = FakeStored()
+        self.remotes = FakeRemotes()
