@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
+from typing import Any
 
 import httpx2
 
@@ -16,6 +17,7 @@ from engine.builtin.addresses import may_connect
 from engine.builtin.fetch_policy import FetchPolicy
 
 MAX_URL = 2_000
+MAX_BYTES = 8_000_000  # of an answer that is no stream of events
 _MAX_ADDRESSES = 4
 _TIMEOUT = httpx2.Timeout(30.0, connect=6.0, read=300.0)  # a server may hold a stream open; calls have their own bound
 
@@ -63,15 +65,17 @@ class _Guarded(httpx2.AsyncBaseTransport):
         host = request.url.host
         failure: Exception = httpx2.ConnectError(f"There is no host {host}.")
         for address in await self._addresses(host):
+            headers = request.headers.copy()  # Host among them, which names what was asked for
+            headers["Accept-Encoding"] = "identity"  # a few bytes that unfold to gigabytes are not even asked for
             there = httpx2.Request(
                 request.method,
                 request.url.copy_with(host=address),
-                headers=request.headers,  # Host among them, which names what was asked for
+                headers=headers,
                 stream=request.stream,
                 extensions={**request.extensions, "sni_hostname": host},
             )
             try:
-                return await self._inner.handle_async_request(there)
+                return _bounded(await self._inner.handle_async_request(there))
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 failure = error
         raise failure
@@ -92,3 +96,31 @@ class _Guarded(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close its connections."""
         await self._inner.aclose()
+
+
+def _bounded(response: httpx2.Response) -> httpx2.Response:
+    """The response, which fails where more comes than is read; a stream of events has a bound for each."""
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        response.stream = _Bounded(response.stream, 0)
+    elif not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+        response.stream = _Bounded(response.stream, MAX_BYTES)
+    return response
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body of at most so many bytes."""
+
+    def __init__(self, body: Any, most: int) -> None:
+        self._body = body
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._body:
+            size += len(chunk)
+            if size > self._most:
+                raise httpx2.ReadError(f"the answer has more than {self._most:,} bytes, or came compressed")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._body.aclose()

@@ -67,9 +67,9 @@ class McpConnection:
             async with asyncio.timeout(seconds):
                 return await asyncio.shield(ready)
         except BaseException:
-            if ready.done() and not ready.cancelled():
-                ready.exception()
             await self.close()
+            if ready.done():
+                ready.exception()  # taken, so that asyncio does not complain of it
             raise
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> tuple[str, bool]:

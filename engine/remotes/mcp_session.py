@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.remotes.foreign_schema import BadSchema, checked_schema
 from engine.remotes.guarded_http import guarded_client
+from engine.remotes.offer import MAX_DESCRIPTION, MAX_NAME, MAX_TOOLS, as_many_as_fit
 from engine.remotes.remote_policy import RemotePolicy, ServerSpec
 from engine.result_text import cut
 from models.json_codec import dump_json
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from mcp.client import Client
 
 log = logging.getLogger("steersman.remote")
-MAX_TOOLS = 200
-MAX_DESCRIPTION = 4_000
-MAX_NAME = 200
 _MAX_PAGES = 50
 _RESULT = 4_000_000  # characters that are put together of one result before its tool's own limit cuts it
 
@@ -58,6 +56,9 @@ async def tools_of(client: Client) -> list[RemoteTool]:
     for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
+            if tool.name != clean(tool.name) or len(tool.name) > MAX_NAME:
+                log.warning("the tool %.80r of an MCP server is left out: its name", tool.name)
+                continue
             hints = tool.annotations
             repeatable = hints is not None and bool(hints.idempotent_hint or hints.read_only_hint)
             try:
@@ -66,13 +67,14 @@ async def tools_of(client: Client) -> list[RemoteTool]:
                 log.warning("the tool %r of an MCP server is left out: its input schema: %s", tool.name[:80], error)
                 continue
             said = clean(tool.description or tool.title or "")[:MAX_DESCRIPTION]
-            found.append(RemoteTool(clean(tool.name)[:MAX_NAME], said, schema, repeatable))
+            found.append(RemoteTool(tool.name, said, schema, repeatable))
         cursor = page.next_cursor
         if cursor is None or len(found) > MAX_TOOLS:
             break
-    if len(found) > MAX_TOOLS:
-        log.warning("an MCP server offers more than %d tools; the others are left out", MAX_TOOLS)
-    return found[:MAX_TOOLS]
+    fitting = as_many_as_fit(found)
+    if len(fitting) < len(found):
+        log.warning("an MCP server offers more than fits; %d of its tools are left out", len(found) - len(fitting))
+    return fitting
 
 
 async def ask(client: Client, tool: str, arguments: dict[str, Any]) -> tuple[str, bool]:

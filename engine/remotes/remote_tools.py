@@ -42,7 +42,8 @@ class RemoteTools:
         if not named:
             return []
         found: dict[str, Remote] = await read(get_remotes, list(named))
-        usable = [found[one] for one in dict.fromkeys(named) if one in found and found[one].is_for(run.user_id)]
+        mine = [found[one] for one in dict.fromkeys(named) if one in found and found[one].is_for(run.user_id)]
+        usable = [remote for remote in mine if remote.kind is RemoteKind.CLIENT or self._pool is not None]
         since = min(now, run.turn_started_at or now)
         if await self._reach([remote for remote in usable if remote.connected_until <= now]):
             found = await read(get_remotes, [remote.id for remote in usable])
@@ -72,9 +73,10 @@ class RemoteTools:
         said = tool.description or f"The tool {tool.name} of {remote.name}."
         offered = Offered(remote.id, remote.name, tool.name)
         seconds = self._policy.call_seconds
-        if remote.kind is RemoteKind.CLIENT or self._pool is None:
+        if remote.kind is RemoteKind.CLIENT:
             schema = ForeignArguments(tool.input_schema)
             return Tool(name, said, _never, schema, timeout=seconds, client=True, offered=offered)
+        assert self._pool is not None  # noqa: S101 - without one a server is not among the usable
         spec = (self._policy.servers or {}).get(remote.name) if remote.is_configured else None
         return Tool(
             name,

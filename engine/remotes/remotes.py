@@ -12,6 +12,7 @@ from engine.inputs import checked_words
 from engine.remotes.foreign_schema import BadSchema, checked_schema
 from engine.remotes.guarded_http import BadUrl, checked_url
 from engine.remotes.mcp_pool import McpPool, Unreachable
+from engine.remotes.offer import MAX_DESCRIPTION, MAX_NAME, MAX_OFFER, MAX_TOOLS, as_many_as_fit
 from engine.remotes.presence import Presence
 from engine.remotes.remote_policy import RemotePolicy
 from engine.runs import Runs
@@ -35,10 +36,7 @@ from models.verbs.remoting import (
 )
 
 log = logging.getLogger("steersman.remote")
-MAX_NAME = 64
-MAX_TOOLS = 200
-MAX_TOOL_NAME = 200
-MAX_DESCRIPTION = 4_000
+MAX_REMOTE_NAME = 64
 AGAIN_SECONDS = 30.0
 """Between two tries to reach the configured servers that have never answered."""
 
@@ -66,7 +64,7 @@ class Remotes:
 
         In the place of the user's own remote of this name, which keeps its id.
         """
-        called = checked_words("name", name.strip(), MAX_NAME)
+        called = checked_words("name", name.strip(), MAX_REMOTE_NAME)
         if kind is RemoteKind.CLIENT:
             if url is not None:
                 raise InvalidInput("A client has no URL: it answers the calls that it subscribes to.", field=("url",))
@@ -197,13 +195,16 @@ def _checked_tools(given: Sequence[tuple[str, str, Any]] | None) -> tuple[Remote
         if one.name in found:
             raise InvalidInput("Two tools have this name.", field=("tools", str(place), "name"))
         found[one.name] = one
-    return tuple(found.values())
+    tools = tuple(found.values())
+    if len(as_many_as_fit(tools)) < len(tools):
+        raise InvalidInput(f"The tools take more than {MAX_OFFER:,} bytes together.", field=("tools",))
+    return tools
 
 
 def _checked_tool(place: int, name: str, description: str, schema: Any) -> RemoteTool:
     where = ("tools", str(place))
-    if not name.strip() or len(name) > MAX_TOOL_NAME:
-        raise InvalidInput(f"A tool's name has 1 to {MAX_TOOL_NAME} characters.", field=(*where, "name"))
+    if not name.strip() or len(name) > MAX_NAME:
+        raise InvalidInput(f"A tool's name has 1 to {MAX_NAME} characters.", field=(*where, "name"))
     if len(description) > MAX_DESCRIPTION:
         raise InvalidInput(f"A description has at most {MAX_DESCRIPTION:,} characters.", field=(*where, "description"))
     try:

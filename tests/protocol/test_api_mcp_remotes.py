@@ -53,7 +53,7 @@ async def test_a_server_over_http_offers_its_tools_and_answers(tmp_path: Path) -
         alice = w.client("alice")
         remote = await register(alice, server)
         assert (remote["kind"], remote["connected"]) == ("MCP", True)
-        assert [one["name"] for one in remote["tools"]] == ["add", "fail", "work", "die"]
+        assert [one["name"] for one in remote["tools"]] == ["add", "fail", "work", "slowly", "die"]
         assert remote["tools"][0]["description"] == "Add two numbers."
         assert remote["tools"][0]["inputSchema"]["required"] == ["a", "b"]
         added, failed, refused = await called(alice, await start(w, remote["id"]))

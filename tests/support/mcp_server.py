@@ -114,6 +114,13 @@ def _serve(notes: Path, how: str, port: int) -> None:
             raise
         return "never"
 
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    async def slowly(seconds: float) -> str:
+        """Take some time."""
+        note("slowly")
+        await anyio.sleep(seconds)
+        return "done"
+
     @server.tool()
     async def die() -> str:
         """End the process in the middle of the call."""
