@@ -42,7 +42,7 @@ class McpConnection:
         ask: Callable[[Session, str, dict[str, Any]], Awaitable[tuple[str, bool]]],
         is_lost: Callable[[Exception], bool],
         *,
-        idle_seconds: float,
+        idle_seconds: float | None,
     ) -> None:
         self._session = session
         self._tools_of = tools_of

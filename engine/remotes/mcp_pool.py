@@ -122,7 +122,8 @@ class McpPool:
         def session() -> Any:
             return mcp_session(spec, self._policy, guarded=guarded)
 
-        return McpConnection(session, tools_of, ask, is_lost, idle_seconds=self._policy.idle_seconds)
+        idle_seconds = self._policy.idle_seconds if guarded else None  # a command would be started again and again
+        return McpConnection(session, tools_of, ask, is_lost, idle_seconds=idle_seconds)
 
 
 def _told(error: BaseException) -> str:

@@ -20,6 +20,9 @@ log = logging.getLogger("steersman.remote")
 RENEWALS = 3
 """How often within the grace a client that is there is renewed."""
 
+BATCH = 500
+"""How many are renewed in one transaction."""
+
 
 class Presence:
     """The clients whose subscriptions this process serves."""
@@ -53,7 +56,9 @@ class Presence:
 
     async def _renew(self, remote_ids: list[str]) -> None:
         until = self._clock() + round(self._grace_seconds * 1000)
-        await self._database.write(renew_remotes, remote_ids=remote_ids, until=until)
+        for start in range(0, len(remote_ids), BATCH):
+            batch = remote_ids[start : start + BATCH]
+            await self._database.write(renew_remotes, remote_ids=batch, until=until)
 
     async def keep(self) -> None:
         """Renew, again and again, until cancelled; what goes wrong is tried again the next time."""

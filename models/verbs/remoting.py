@@ -105,9 +105,11 @@ def configure_remotes(c: Connection, *, urls: Mapping[str, str | None], ids: New
 def renew_remotes(c: Connection, *, remote_ids: Collection[str], until: int) -> None:
     """Let these clients count as connected up to a moment (ms since the epoch), or for as long as they do already."""
     earlier = remotes.c.connected_until < until, remotes.c.kind == RemoteKind.CLIENT
-    # One row at a time, in order: two processes that renew the same ones never wait for each other in a circle.
-    for remote_id in sorted(remote_ids):
-        c.execute(update(remotes).where(remotes.c.id == remote_id, *earlier).values(connected_until=until))
+    # Locked in order first: two processes that renew the same ones never wait for each other in a circle.
+    behind = select(remotes.c.id).where(remotes.c.id.in_(list(remote_ids)), *earlier)
+    locked = list(c.execute(behind.order_by(remotes.c.id).with_for_update()).scalars())
+    if locked:
+        c.execute(update(remotes).where(remotes.c.id.in_(locked), *earlier).values(connected_until=until))
 
 
 def note_contact(

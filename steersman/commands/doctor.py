@@ -27,6 +27,7 @@ from steersman.commands.version import own_version
 from steersman.log import Redaction
 from steersman.process import DatabaseUnreachable, files_not_shared, limits_of, revision_in
 from steersman.provider import Choice, NoProvider, choose_provider
+from steersman.reading import without_password
 from steersman.settings import BadSettings, Settings, read_settings, secrets_of, shown
 
 
@@ -151,7 +152,8 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         if spec.command is not None and shutil.which(spec.command) is None:
             yield Finding(Mark.PROBLEM, "mcp", f"{name}: there is no command {spec.command!r}; install it")
         else:
-            yield Finding(Mark.OK, "mcp", f"{name}: {spec.url or spec.command}, not asked")
+            where = spec.command if spec.url is None else without_password(spec.url)
+            yield Finding(Mark.OK, "mcp", f"{name}: {where}, not asked")
 
 
 def _agents(settings: Settings) -> Iterator[Finding]:

@@ -99,6 +99,8 @@ class Story:
         given = {"runId": (run or {}).get("id"), "streamId": (run or {}).get("streamId")}
         agent = payload.get("agent") if isinstance(payload, dict) else None
         given["agentId"] = agent.get("id") if isinstance(agent, dict) else None
+        remote = payload.get("remote") if isinstance(payload, dict) else None
+        given["remoteId"] = remote.get("id") if isinstance(remote, dict) else None
         given["inputId"] = payload.get("inputId") if isinstance(payload, dict) else None
         self.known |= {name: value for name, value in given.items() if value is not None}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from engine.remotes.mcp_pool import FIRST_PAUSE_MS, McpPool, Unreachable
 from engine.remotes.presence import Presence
 from engine.remotes.remote_policy import RemotePolicy
 from engine.remotes.remote_tools import RemoteTools
-from engine.remotes.remotes import Contacts
+from engine.remotes.remotes import Contacts, Remotes
 from engine.sweeping import sweep
 from engine.tool import tool
 from models.call import ToolCall
@@ -174,6 +174,31 @@ async def test_an_answer_given_on_one_machine_lets_the_run_go_on_on_another(stag
         await other.runs.complete(ALICE, run_id=run.id, call_id=call.id, result="seen")
         assert (await other.settled(run.id)).status is RunStatus.COMPLETED
     assert [call.result for call in await calls(stage, run.id)] == ["seen"]
+
+
+async def test_a_call_appears_and_is_answered_on_whichever_machine_the_client_is(stage: Stage) -> None:
+    """The run works on one, the client listens on another."""
+    node = await stage.open(watch_seconds=0.02)
+    other = await stage.open(watch_seconds=0.02, works=False)
+    presence = Presence(stage.database, stage.clock, GRACE)
+    remotes = Remotes(other.shop, other.runs, RemotePolicy(), pool_of(stage), presence)
+    read = ("read", "Reads a tab.", {"type": "object"})
+    remote = await remotes.register(ALICE, name="browser", kind=RemoteKind.CLIENT, tools=[read])
+    async with aclosing(remotes.calls(remote)) as listened:
+        first = asyncio.ensure_future(anext(listened))
+        while not len(presence):
+            await asyncio.sleep(0)
+        while not (await remotes.of(ALICE, remote.id)).connected_until:
+            await asyncio.sleep(0)
+        run = await waiting(stage, node, remote)
+        call = await first
+        assert (call.run_id, call.input) == (run.id, {"tab": 1})
+        stage.play(Script().text("I see."))
+        assert await remotes.answer_call(ALICE, call_id=call.id, result="seen") is True
+        await node.look()
+        assert (await node.settled(run.id)).status is RunStatus.COMPLETED
+        assert await remotes.answer_call(ALICE, call_id=call.id, result="again") is False
+    assert len(presence) == 0
 
 
 async def test_a_call_that_waits_and_is_interrupted_or_cancelled_waits_no_more(stage: Stage) -> None:

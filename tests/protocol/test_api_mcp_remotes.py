@@ -185,6 +185,25 @@ async def test_a_configured_server_over_standard_streams_is_everybodys(tmp_path:
         assert again == ("SUCCEEDED", "2")
 
 
+async def test_calls_of_a_configured_server_wait_for_approval_where_the_file_says_so(tmp_path: Path) -> None:
+    """Its owner approves the call, and then it is made."""
+    async with mcp_server(tmp_path) as server:
+        file = tmp_path / "servers.json"
+        file.write_text(json.dumps({"sums": {"url": server.url, "approval": True}}))
+        async with world(tmp_path, settings={"mcp_servers": file}) as w:
+            alice = w.client("alice")
+            remote = await connected(alice, "sums")
+            w.play(Script().tool("sums_add", {"a": 2, "b": 3}), Script().text("Five."))
+            run_id = await start(w, remote["id"])
+            feed = await alice.watch_run(run_id)
+            await feed.until(lambda feed: feed.items and feed.items[-1]["finish"] == "APPROVAL")
+            (call,) = feed.items[-1]["pendingCalls"]
+            assert "add 2 3" not in server.notes()
+            decision = {"toolCallId": call["id"], "decision": "APPROVE"}
+            await alice.done(documents.DECIDE, runId=run_id, decisions=[decision])
+            assert await called(alice, run_id) == [("SUCCEEDED", "5")]
+
+
 async def connected(client: Client, name: str) -> Json:
     """The remote of this name, once it is connected."""
     while True:
