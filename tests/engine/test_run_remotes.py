@@ -272,11 +272,14 @@ async def test_a_call_that_may_be_repeated_is_made_again_after_a_crash(stage: St
         tools = tuple(await first.tools_at(server.url))
         what = {"kind": RemoteKind.MCP, "url": server.url, "tools": tools, "connected_until": FOREVER}
         remote = await registered(stage, "sums", **what)
-        stage.play(Script().tool("sums_slowly", {"seconds": 1.0}), Script().text("It was done."))
+        done = tmp_path / "done"
+        stage.play(Script().tool("sums_slowly", {"file": str(done)}), Script().text("It was done."))
         run_id = await node.start(overrides=Overrides(remotes=(remote.id,)))
         await server.noted("slowly")
         await stage.leases.advance(LEASE_SECONDS + 1)
         other = await with_server(stage, second)
+        await server.noted("slowly", 2)
+        done.touch()
         assert (await other.settled(run_id)).status is RunStatus.COMPLETED
         await node.beat()
         await node.idle(run_id)

@@ -29,7 +29,9 @@ READ = {
         "additionalProperties": False,
     },
 }
-QUICK = {"remote_grace_seconds": 0.3, "cancel_poll_seconds": 0.05}
+GRACE = 10.0
+OFTEN = {"cancel_poll_seconds": 0.05}
+"""The sweep looks often; what it looks for is a matter of the clock."""
 
 
 async def register(client: Client, name: str = "browser", *tools: Json) -> Json:
@@ -166,7 +168,7 @@ async def test_unanswered_calls_come_again_at_each_subscription(tmp_path: Path) 
 
 async def test_a_restart_in_the_middle_of_a_call_loses_nothing(tmp_path: Path) -> None:
     """The client comes back, finds the call that waits, and its answer lets the run go on."""
-    async with world(tmp_path, settings={"cancel_poll_seconds": 0.05}) as w:
+    async with world(tmp_path, settings=OFTEN) as w:
         w.play(Script().tool("browser_read", {"tab": 7}), Script().text("Seven."))
         alice = w.client("alice")
         remote = await register(alice)
@@ -183,21 +185,25 @@ async def test_a_restart_in_the_middle_of_a_call_loses_nothing(tmp_path: Path) -
 
 async def test_a_client_is_connected_while_it_listens_and_for_a_grace_after(tmp_path: Path) -> None:
     """Two subscriptions count as one client; a while after the last one has gone it is not there any more."""
-    async with world(tmp_path, settings=QUICK) as w:
+    async with world(tmp_path, settings=OFTEN) as w:
         alice = w.client("alice")
         remote = await register(alice)
         first, second = await listening(alice, remote), await listening(alice, remote)
         await first.leave()
-        await asyncio.sleep(0.5)  # more than the grace
-        assert (await alice.ask(documents.REMOTE, id=remote["id"]))["node"]["connected"] is True
+        for _ in range(3):
+            w.advance(GRACE - 1)
+            await w.engine.remotes.presence.renew()
+            assert (await alice.ask(documents.REMOTE, id=remote["id"]))["node"]["connected"] is True
         await second.leave()
-        while (await alice.ask(documents.REMOTE, id=remote["id"]))["node"]["connected"]:
-            await asyncio.sleep(0.01)
+        await w.until(lambda: len(w.engine.remotes.presence) == 0)
+        assert (await alice.ask(documents.REMOTE, id=remote["id"]))["node"]["connected"] is True
+        w.advance(GRACE)
+        assert (await alice.ask(documents.REMOTE, id=remote["id"]))["node"]["connected"] is False
 
 
 async def test_a_remote_that_leaves_in_the_middle_is_told_to_the_model(tmp_path: Path) -> None:
     """The run goes on, and does not fail."""
-    async with world(tmp_path, settings=QUICK) as w:
+    async with world(tmp_path, settings=OFTEN) as w:
         w.play(Script().tool("browser_read", {"tab": 1}), Script().text("It has left."))
         alice = w.client("alice")
         remote = await register(alice)
@@ -205,6 +211,8 @@ async def test_a_remote_that_leaves_in_the_middle_is_told_to_the_model(tmp_path:
         run_id = await start(w, remote)
         await feed.until(lambda feed: feed.items)
         await feed.leave()
+        await w.until(lambda: len(w.engine.remotes.presence) == 0)
+        w.advance(GRACE)
         run = await alice.settled(run_id)
         assert run["status"] == "COMPLETED"
         (call,) = run["toolCalls"]["nodes"]
@@ -218,7 +226,7 @@ async def test_a_remote_that_leaves_in_the_middle_is_told_to_the_model(tmp_path:
 
 async def test_a_removed_remote_has_left(tmp_path: Path) -> None:
     """Its subscription ends, its calls are closed, and it is found no more."""
-    async with world(tmp_path, settings=QUICK) as w:
+    async with world(tmp_path, settings=OFTEN) as w:
         w.play(Script().tool("browser_read", {"tab": 1}), Script().text("It has left."))
         alice = w.client("alice")
         remote = await register(alice)
@@ -227,6 +235,7 @@ async def test_a_removed_remote_has_left(tmp_path: Path) -> None:
         await feed.until(lambda feed: feed.items)
         assert (await alice.done(documents.DELETE_REMOTE, id=remote["id"]))["deletedId"] == remote["id"]
         await feed.end()
+        w.advance(GRACE)  # since its start the process has heard from those who are there
         run = await alice.settled(run_id)
         assert "has left" in run["toolCalls"]["nodes"][0]["result"]
         assert (await alice.ask(documents.REMOTE, id=remote["id"]))["node"] is None
@@ -236,13 +245,14 @@ async def test_a_removed_remote_has_left(tmp_path: Path) -> None:
 
 async def test_nobody_answers_in_time_and_the_model_reads_so(tmp_path: Path) -> None:
     """The call has timed out; the client's late answer does not count."""
-    async with world(tmp_path, settings={"remote_call_seconds": 0.2, "cancel_poll_seconds": 0.05}) as w:
+    async with world(tmp_path, settings=OFTEN) as w:
         w.play(Script().tool("browser_read", {"tab": 1}), Script().text("Nobody answers."))
         alice = w.client("alice")
         remote = await register(alice)
         feed = await listening(alice, remote)
         run_id = await start(w, remote)
         await feed.until(lambda feed: feed.items)
+        w.advance(60)
         run = await alice.settled(run_id)
         (call,) = run["toolCalls"]["nodes"]
         assert (run["status"], call["state"]) == ("COMPLETED", "TIMED_OUT")

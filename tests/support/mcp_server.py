@@ -115,10 +115,11 @@ def _serve(notes: Path, how: str, port: int) -> None:
         return "never"
 
     @server.tool(annotations=ToolAnnotations(read_only_hint=True))
-    async def slowly(seconds: float) -> str:
-        """Take some time."""
+    async def slowly(file: str) -> str:
+        """Work until there is a file at this path."""
         note("slowly")
-        await anyio.sleep(seconds)
+        while not await anyio.Path(file).exists():
+            await anyio.sleep(0.02)
         return "done"
 
     @server.tool()

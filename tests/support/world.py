@@ -26,6 +26,7 @@ from engine.engine import Engine, Fakes, open_engine
 from engine.loading import Agents
 from engine.providers.anthropic import AnthropicProvider
 from engine.providers.prices import load_prices
+from models.clock import system_clock
 from models.run import Run, get_run
 from steersman.app import create_app, drain
 from steersman.auth import mint
@@ -65,6 +66,7 @@ class World:
         self.agents = Agents(agents)
         self.types: Mapping[str, ToolType] = BUILTIN
         self.clients: list[Client] = []
+        self._late_ms = 0
         self._engine: Engine | None = None
         self._running: Running | None = None
         self._stack = AsyncExitStack()
@@ -80,6 +82,14 @@ class World:
         """The server."""
         assert self._running is not None
         return self._running
+
+    def clock(self) -> int:
+        """The engine's clock: the system's, and what has passed since by the test's own word."""
+        return system_clock() + self._late_ms
+
+    def advance(self, seconds: float) -> None:
+        """Let so much time pass for what is kept with a time; leases, which the database counts, are not touched."""
+        self._late_ms += round(seconds * 1000)
 
     def play(self, *scripts: Script | Chooser) -> None:
         """What the model answers next."""
@@ -129,7 +139,7 @@ class World:
                 provider=provider,
                 prices=prices,
                 types=self.types,
-                fakes=Fakes(sleep=at_once),
+                fakes=Fakes(clock=self.clock, sleep=at_once),
             ) as self._engine,
         ):
             yield self._engine
