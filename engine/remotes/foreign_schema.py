@@ -7,6 +7,7 @@ are not run (one can take for ever; the remote checks them itself), and what it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,9 +18,16 @@ from models.text import clean, clean_json
 
 MAX_SCHEMA = 32 * 1024  # bytes as JSON
 MAX_LEVELS = 60
-MAX_REFERENCES = 2_000
-"""How often references within a schema are followed in one check."""
+MAX_COST = 200_000
+"""How much of a schema, and of arguments, one check looks at: what is looked at again counts again."""
 _MAX_MESSAGE = 300  # characters of one problem, which may repeat its input
+_FEW = 256
+_NOT_CHECKED = ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef")
+_left: ContextVar[int] = ContextVar("left")
+
+
+class _TooCostly(Exception):
+    """A check has looked at more than it may."""
 
 
 class BadSchema(ValueError):
@@ -38,24 +46,35 @@ class ForeignArguments:
         if not isinstance(arguments, dict):
             raise BadArguments("The arguments do not fit: they must be one JSON object.")
         cleaned: dict[str, Any] = clean_json(arguments)
+        _left.set(MAX_COST)
         try:
             problems = list(_problems(self.schema, cleaned))
         except Exception as error:  # noqa: BLE001  # a schema may be wrong in more ways than its check tells
-            raise BadArguments(f"The arguments could not be checked ({type(error).__name__}).") from None
+            raise BadArguments(f"The arguments could not be checked ({type(error).__name__.strip('_')}).") from None
         if problems:
             raise BadArguments("\n".join(["The arguments do not fit:", *problems]))
         return cleaned
 
 
-def checked_schema(schema: Any) -> dict[str, Any]:
-    """A JSON schema of an object, as a model is shown it. Raises BadSchema."""
+def size_of(schema: Any) -> int:
+    """How many bytes a schema takes as JSON. Raises BadSchema where it is none, or too large to be looked at."""
     if not isinstance(schema, dict):
         raise BadSchema("it must be a JSON object")
     if _levels(schema) > MAX_LEVELS:
         raise BadSchema(f"it is nested deeper than {MAX_LEVELS}")
-    cleaned: dict[str, Any] = clean_json(schema)
-    if len(dump_json(cleaned).encode()) > MAX_SCHEMA:
+    size = len(dump_json(clean_json(schema)).encode())
+    if size > MAX_SCHEMA:
         raise BadSchema(f"it takes more than {MAX_SCHEMA:,} bytes")
+    return size
+
+
+def checked_schema(schema: Any) -> dict[str, Any]:
+    """A JSON schema of an object, as a model is shown it. Raises BadSchema.
+
+    A large one takes a third of a second: call it in a thread.
+    """
+    size_of(schema)
+    cleaned: dict[str, Any] = clean_json(schema)
     if cleaned.setdefault("type", "object") != "object":
         raise BadSchema('its type must be "object"')
     if not isinstance(cleaned.setdefault("properties", {}), dict):
@@ -86,7 +105,7 @@ def _problems(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[str
     from referencing import Registry  # noqa: PLC0415 - only those with remotes need it
 
     # A registry of our own: the one that comes by default fetches what a schema refers to.
-    validator = _validator()(schema, registry=Registry())
+    validator = _bounded_validator()(schema, registry=Registry())
     for number, error in enumerate(validator.iter_errors(arguments)):
         if number == MAX_PROBLEMS:
             yield "- and more"
@@ -95,49 +114,54 @@ def _problems(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[str
         yield clean(f"- {place}: {error.message[:_MAX_MESSAGE]}")
 
 
-@cache
 def _plain_validator() -> Any:
     from jsonschema import Draft202012Validator  # noqa: PLC0415 - only those with remotes need it
 
     return Draft202012Validator
 
 
-def _validator() -> Any:
-    """The validator of one check: it counts the references that it follows."""
+@cache
+def _bounded_validator() -> Any:
+    """The validator whose rules draw from `_left`, without those that run regular expressions."""
     from jsonschema import validators  # noqa: PLC0415 - only those with remotes need it
 
     plain = _plain_validator()
-    followed = 0
-
-    def reference(validator: Any, target: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        nonlocal followed
-        followed += 1
-        if followed > MAX_REFERENCES:
-            raise RecursionError
-        yield from plain.VALIDATORS["$ref"](validator, target, instance, schema) or ()
-
-    return validators.extend(
-        plain,
-        {
-            "$ref": reference,
-            "$dynamicRef": _unchecked,
-            "pattern": _unchecked,
-            "patternProperties": _unchecked,
-            "unevaluatedProperties": _unchecked,
-            "unevaluatedItems": _unchecked,
-            "additionalProperties": _additional(plain.VALIDATORS["additionalProperties"]),
-        },
-    )
+    rules = {name: _unchecked if name in _NOT_CHECKED else _counted(rule) for name, rule in plain.VALIDATORS.items()}
+    rules["additionalProperties"] = _unless_patterned(rules["additionalProperties"])
+    rules["uniqueItems"] = _of_few(rules["uniqueItems"])
+    return validators.extend(plain, rules)
 
 
 def _unchecked(validator: Any, value: Any, instance: Any, schema: Any) -> tuple[()]:
     return ()
 
 
-def _additional(usual: Callable[..., Any]) -> Callable[..., Any]:
+def _counted(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule, which takes what it may cost from `_left` first."""
+
+    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        left = _left.get() - 1 - sum(len(one) for one in (value, instance) if isinstance(one, dict | list))
+        if left < 0:
+            raise _TooCostly
+        _left.set(left)
+        return rule(validator, value, instance, schema) or ()
+
+    return counted
+
+
+def _unless_patterned(rule: Callable[..., Any]) -> Callable[..., Any]:
     """What is beside `properties`; not looked at where regular expressions say what else there may be."""
 
     def additional(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-        return () if "patternProperties" in schema else usual(validator, value, instance, schema) or ()
+        return () if "patternProperties" in schema else rule(validator, value, instance, schema)
 
     return additional
+
+
+def _of_few(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Whether all items differ; of many that would take their square."""
+
+    def unique(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        return () if isinstance(instance, list) and len(instance) > _FEW else rule(validator, value, instance, schema)
+
+    return unique

@@ -16,6 +16,8 @@ from typing import Any
 from models.remote import RemoteTool
 
 log = logging.getLogger("steersman.remote")
+_FAREWELL_SECONDS = 2.0
+_TRIES = 5
 Session = Any
 """What is opened: the engine's own code asks it through `ask` alone."""
 
@@ -92,9 +94,13 @@ class McpConnection:
     async def close(self) -> None:
         """End the owner; calls that are under way are lost."""
         self._closing = True
-        if self._owner is not None:
-            self._owner.cancel()
-            await asyncio.gather(self._owner, return_exceptions=True)
+        owner = self._owner
+        for _ in range(_TRIES):
+            if owner is None or owner.done():
+                return
+            owner.cancel()  # again where saying farewell to the server takes too long
+            await asyncio.wait({owner}, timeout=_FAREWELL_SECONDS)
+        log.warning("a connection to an MCP server does not end; it is given up")
 
     async def _own(self, ready: asyncio.Future[list[RemoteTool]]) -> None:
         try:
@@ -127,7 +133,7 @@ class McpConnection:
                     async with asyncio.timeout(self._idle_seconds):
                         call = await self._queue.get()
                 except TimeoutError:
-                    if tasks:
+                    if tasks or not self._queue.empty():
                         continue
                     return
                 if call is None:

@@ -12,11 +12,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.remotes.foreign_schema import BadSchema, checked_schema
+from engine.remotes.foreign_schema import BadSchema, checked_schema, size_of
 from engine.remotes.guarded_http import guarded_client
-from engine.remotes.offer import MAX_DESCRIPTION, MAX_NAME, MAX_TOOLS, as_many_as_fit
+from engine.remotes.offer import MAX_DESCRIPTION, MAX_NAME, MAX_OFFER, MAX_TOOLS
 from engine.remotes.remote_policy import RemotePolicy, ServerSpec
 from engine.result_text import cut
+from engine.threads import run_in_thread
 from models.json_codec import dump_json
 from models.remote import RemoteTool
 from models.text import clean
@@ -51,30 +52,43 @@ async def mcp_session(spec: ServerSpec, policy: RemotePolicy, *, guarded: bool) 
 
 async def tools_of(client: Client) -> list[RemoteTool]:
     """What the server offers, as far as a model can be told of it."""
-    found: list[RemoteTool] = []
+    found: list[Any] = []
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
-        for tool in page.tools:
-            if tool.name != clean(tool.name) or len(tool.name) > MAX_NAME:
-                log.warning("the tool %.80r of an MCP server is left out: its name", tool.name)
-                continue
-            hints = tool.annotations
-            repeatable = hints is not None and bool(hints.idempotent_hint or hints.read_only_hint)
-            try:
-                schema = checked_schema(tool.input_schema)
-            except BadSchema as error:
-                log.warning("the tool %r of an MCP server is left out: its input schema: %s", tool.name[:80], error)
-                continue
-            said = clean(tool.description or tool.title or "")[:MAX_DESCRIPTION]
-            found.append(RemoteTool(tool.name, said, schema, repeatable))
+        found += page.tools
         cursor = page.next_cursor
         if cursor is None or len(found) > MAX_TOOLS:
             break
-    fitting = as_many_as_fit(found)
-    if len(fitting) < len(found):
-        log.warning("an MCP server offers more than fits; %d of its tools are left out", len(found) - len(fitting))
-    return fitting
+    return await run_in_thread(lambda: _fitting(found), "check the tools of an MCP server")
+
+
+def _fitting(listed: list[Any]) -> list[RemoteTool]:
+    """As many of the listed tools as a remote may have, without those that a model can't be told of."""
+    kept: list[RemoteTool] = []
+    size = 0
+    for tool in listed:
+        try:
+            made = _remote_tool(tool)
+        except BadSchema as error:
+            log.warning("the tool %r of an MCP server is left out: %s", tool.name[:80], error)
+            continue
+        size += len(made.name) + len(made.description) + size_of(made.input_schema)
+        if size > MAX_OFFER or len(kept) == MAX_TOOLS:
+            log.warning("an MCP server offers more than fits; the first %d of its tools are kept", len(kept))
+            break
+        kept.append(made)
+    return kept
+
+
+def _remote_tool(tool: Any) -> RemoteTool:
+    """A tool as it is kept. Raises BadSchema."""
+    if tool.name != clean(tool.name) or not 0 < len(tool.name) <= MAX_NAME:
+        raise BadSchema(f"its name is none of 1 to {MAX_NAME} characters")
+    said = clean(tool.description or tool.title or "")[:MAX_DESCRIPTION]
+    hints = tool.annotations
+    repeatable = hints is not None and bool(hints.idempotent_hint or hints.read_only_hint)
+    return RemoteTool(tool.name, said, checked_schema(tool.input_schema), repeatable)
 
 
 async def ask(client: Client, tool: str, arguments: dict[str, Any]) -> tuple[str, bool]:

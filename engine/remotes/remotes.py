@@ -9,13 +9,14 @@ from typing import Any
 
 from engine.errors import CallAlreadyDecided, CallNotFound, InvalidInput, NotFound, RunNotFound
 from engine.inputs import checked_words
-from engine.remotes.foreign_schema import BadSchema, checked_schema
+from engine.remotes.foreign_schema import BadSchema, checked_schema, size_of
 from engine.remotes.guarded_http import BadUrl, checked_url
 from engine.remotes.mcp_pool import McpPool, Unreachable
-from engine.remotes.offer import MAX_DESCRIPTION, MAX_NAME, MAX_OFFER, MAX_TOOLS, as_many_as_fit
+from engine.remotes.offer import MAX_DESCRIPTION, MAX_NAME, MAX_OFFER, MAX_TOOLS
 from engine.remotes.presence import Presence
 from engine.remotes.remote_policy import RemotePolicy
 from engine.runs import Runs
+from engine.threads import run_in_thread
 from engine.user import User
 from engine.workshop import Workshop
 from models.away import DatabaseAway
@@ -24,6 +25,7 @@ from models.database import Database
 from models.enums import RemoteKind
 from models.ids import prefix_of
 from models.remote import FOREVER, Remote, RemoteCall, RemoteTool, get_remote_call, get_remotes, open_remote_calls
+from models.run import get_run
 from models.text import clean
 from models.verbs.errors import RemoteMissing, TooMany
 from models.verbs.remoting import (
@@ -68,7 +70,8 @@ class Remotes:
         if kind is RemoteKind.CLIENT:
             if url is not None:
                 raise InvalidInput("A client has no URL: it answers the calls that it subscribes to.", field=("url",))
-            new = NewRemote(user.id, called, kind, None, _checked_tools(tools))
+            offers = await run_in_thread(lambda: _checked_tools(tools), "check the tools of a remote")
+            new = NewRemote(user.id, called, kind, None, offers)
         else:
             if tools is not None:
                 raise InvalidInput("An MCP server tells its tools itself.", field=("tools",))
@@ -134,6 +137,9 @@ class Remotes:
         call = await self._shop.database.read(get_remote_call, call_id) if known else None
         if call is None:
             raise NotFound("There is no such call.", field=("call_id",))
+        is_late = call.deadline is not None and call.deadline <= self._shop.clock()
+        if is_late and await self._is_own(user, call):
+            return False
         try:
             await self._runs.complete(user, run_id=call.run_id, call_id=call.call_id, result=result, is_error=is_error)
         except CallAlreadyDecided:
@@ -141,6 +147,10 @@ class Remotes:
         except (RunNotFound, CallNotFound):
             raise NotFound("There is no such call.", field=("call_id",)) from None
         return True
+
+    async def _is_own(self, user: User, call: RemoteCall) -> bool:
+        run = await self._shop.database.read(get_run, call.run_id)
+        return run is not None and run.user_id == user.id
 
     async def configure(self) -> None:
         """Offer the servers that an administrator configured, and connect to each until it has answered once.
@@ -151,8 +161,8 @@ class Remotes:
         if servers is None and not self._shop.database.is_sqlite:
             return
         urls = {name: spec.url for name, spec in (servers or {}).items()}
-        write = self._shop.database.write
-        found = await write(configure_remotes, urls=urls, ids=self._shop.ids, at=self._shop.clock())
+        shop = self._shop
+        found = await shop.store(configure_remotes, urls=urls, ids=shop.ids, at=shop.clock())
         await asyncio.gather(*(self._reach(remote) for remote in found))
 
     async def _reach(self, remote: Remote) -> None:
@@ -162,6 +172,8 @@ class Remotes:
                 await self._pool.connect(remote)
             except Unreachable as error:
                 log.warning("the configured MCP server %r is not there: %s", remote.name, error)
+            except Exception:
+                log.exception("the configured MCP server %r could not be connected to", remote.name)
             else:
                 return
             await asyncio.sleep(AGAIN_SECONDS)
@@ -189,16 +201,27 @@ def _checked_tools(given: Sequence[tuple[str, str, Any]] | None) -> tuple[Remote
         raise InvalidInput("A client offers at least one tool.", field=("tools",))
     if len(given) > MAX_TOOLS:
         raise InvalidInput(f"A remote has at most {MAX_TOOLS} tools.", field=("tools",))
+    _check_size(given)
     found: dict[str, RemoteTool] = {}
     for place, (name, description, schema) in enumerate(given):
         one = _checked_tool(place, name, description, schema)
         if one.name in found:
             raise InvalidInput("Two tools have this name.", field=("tools", str(place), "name"))
         found[one.name] = one
-    tools = tuple(found.values())
-    if len(as_many_as_fit(tools)) < len(tools):
-        raise InvalidInput(f"The tools take more than {MAX_OFFER:,} bytes together.", field=("tools",))
-    return tools
+    return tuple(found.values())
+
+
+def _check_size(given: Sequence[tuple[str, str, Any]]) -> None:
+    """Raise InvalidInput where the tools take too much room, before any of them is looked at for long."""
+    size = 0
+    for place, (name, description, schema) in enumerate(given):
+        try:
+            size += len(name) + len(description) + size_of(schema)
+        except BadSchema as error:
+            where = ("tools", str(place), "input_schema")
+            raise InvalidInput(f"The input schema can't be used: {error}.", field=where) from error
+        if size > MAX_OFFER:
+            raise InvalidInput(f"The tools take more than {MAX_OFFER:,} bytes together.", field=("tools",))
 
 
 def _checked_tool(place: int, name: str, description: str, schema: Any) -> RemoteTool:

@@ -183,6 +183,42 @@ async def test_a_restart_in_the_middle_of_a_call_loses_nothing(tmp_path: Path) -
         assert (await alice.settled(run_id))["status"] == "COMPLETED"
 
 
+async def test_a_restart_that_takes_longer_than_the_grace_loses_nothing(tmp_path: Path) -> None:
+    """While no process was there, no client could say that it is; it has a grace to come back."""
+    async with world(tmp_path, settings=OFTEN) as w:
+        w.play(Script().tool("browser_read", {"tab": 7}), Script().text("Seven."))
+        alice = w.client("alice")
+        remote = await register(alice)
+        feed = await listening(alice, remote)
+        run_id = await start(w, remote)
+        (call,) = (await feed.until(lambda feed: feed.items)).items
+        await w.stop()
+        w.advance(GRACE + 20)
+        await w.start()
+        await asyncio.sleep(0.3)  # several sweeps
+        assert (await alice.run(run_id))["status"] == "WAITING"
+        again = await listening(alice, remote)
+        await again.until(lambda feed: feed.items)
+        assert (await answer(alice, call, "seven"))["accepted"] is True
+        assert (await alice.settled(run_id))["status"] == "COMPLETED"
+
+
+async def test_an_answer_after_the_deadline_does_not_count(tmp_path: Path) -> None:
+    """Also where nobody has closed the call yet."""
+    async with world(tmp_path, settings={"cancel_poll_seconds": 600.0}) as w:
+        w.play(Script().tool("browser_read", {"tab": 1}))
+        alice, bob = w.client("alice"), w.client("bob")
+        remote = await register(alice)
+        feed = await listening(alice, remote)
+        run_id = await start(w, remote)
+        (call,) = (await feed.until(lambda feed: feed.items)).items
+        w.advance(60)
+        assert await answer(alice, call, "late") == {"accepted": False, "errors": []}
+        assert [one["code"] for one in (await answer(bob, call, "late"))["errors"]] == ["NOT_FOUND"]
+        assert (await alice.run(run_id))["status"] == "WAITING"
+        await alice.cancel(run_id)
+
+
 async def test_a_client_is_connected_while_it_listens_and_for_a_grace_after(tmp_path: Path) -> None:
     """Two subscriptions count as one client; a while after the last one has gone it is not there any more."""
     async with world(tmp_path, settings=OFTEN) as w:

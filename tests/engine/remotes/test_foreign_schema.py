@@ -98,12 +98,24 @@ def test_references_within_a_schema_are_followed_and_counted() -> None:
     }
     schema = {"$defs": doubling | {"d40": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/d0"}}}
     began = time.process_time()
-    assert problems(schema, {"a": 1}) == ["The arguments could not be checked (RecursionError)."]
+    assert problems(schema, {"a": 1}) == ["The arguments could not be checked (TooCostly)."]
     assert time.process_time() - began < 10
     tree = {"properties": {"child": {"$ref": "#"}, "name": {"type": "string"}}, "required": ["name"]}
     assert problems(tree, {"name": "a", "child": {"name": "b", "child": {"name": "c"}}}) == []
     assert problems(tree, {"name": "a", "child": {}})[1:] == ["- child: 'name' is a required property"]
     assert problems({"$ref": "#"}, {}) == ["The arguments could not be checked (RecursionError)."]
+
+
+def test_a_check_is_given_up_where_it_costs_too_much() -> None:
+    """A long list of long alternatives, or of items that must differ; of few of them the check is whole."""
+    long = {"properties": {"a": {"type": "array", "items": {"enum": [f"e{number}" for number in range(3_000)]}}}}
+    assert problems(long, {"a": ["e1"] * 20}) == []
+    assert problems(long, {"a": ["e1"] * 2_000}) == ["The arguments could not be checked (TooCostly)."]
+    unlike = {"properties": {"a": {"type": "array", "uniqueItems": True}}}
+    assert len(problems(unlike, {"a": [{"b": 1}, {"b": 1}]})) == 2
+    began = time.process_time()
+    assert problems(unlike, {"a": [{"b": number % 2} for number in range(50_000)]}) == []
+    assert time.process_time() - began < 10
 
 
 async def test_nothing_that_a_schema_refers_to_is_fetched() -> None:
