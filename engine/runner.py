@@ -222,7 +222,8 @@ class Runner:
             agent = await self.shop.roster.of_run(self.run, self.shop.read)
         except Refused as refused:
             return failed(refused.code, refused.message)
-        agent = agent.equipped(await self._remote_tools(agent)) if agent.remotes else agent
+        if agent.remotes and self.run.overrides is not None and self.run.overrides.remotes:
+            agent = agent.equipped(await self._remote_tools(agent))
         models = self.shop.models_of(agent)
         if not models:
             return model_forbidden(agent)

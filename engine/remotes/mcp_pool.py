@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from engine.remotes.mcp_connection import ConnectionLost, McpConnection
 from engine.remotes.remote_policy import RemotePolicy, ServerSpec
 from models.clock import Clock
-from models.remote import Remote, RemoteTool
+from models.remote import FOREVER, Remote, RemoteTool
 
 log = logging.getLogger("steersman.remote")
 FIRST_PAUSE_MS = 1_000
@@ -46,7 +46,7 @@ class McpPool:
     def __init__(self, policy: RemotePolicy, clock: Clock, note: Note) -> None:
         self._policy = policy
         self._clock = clock
-        self._note = note
+        self.note = note
         self._links: dict[str, _Link] = {}
 
     async def call(self, remote: Remote, tool: str, arguments: dict[str, Any]) -> tuple[str, bool]:
@@ -55,7 +55,7 @@ class McpPool:
         try:
             return await connection.call(tool, arguments)
         except ConnectionLost:
-            await self._note(remote, connected=False, tools=None)
+            await self.note(remote, connected=False, tools=None)
             raise
 
     async def connect(self, remote: Remote) -> McpConnection:
@@ -66,6 +66,8 @@ class McpPool:
             link = self._links.setdefault(remote.id, _Link(remote.url))
         async with link.lock:
             if link.connection is not None and link.connection.is_open:
+                if remote.connected_until < FOREVER:  # another machine has not reached it; this one has
+                    await self.note(remote, connected=True, tools=None)
                 return link.connection
             wait = link.again_at - self._clock()
             if wait > 0:
@@ -81,10 +83,10 @@ class McpPool:
             pause = min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** min(link.failures - 1, 16))
             link.again_at, link.why = self._clock() + pause, _told(error)
             log.warning("the MCP server of a remote can't be reached: %s", link.why, extra={"remote_id": remote.id})
-            await self._note(remote, connected=False, tools=None)
+            await self.note(remote, connected=False, tools=None)
             raise Unreachable(link.why) from error
         link.failures, link.again_at, link.connection = 0, 0, connection
-        await self._note(remote, connected=True, tools=tools)
+        await self.note(remote, connected=True, tools=tools)
         return connection
 
     async def tools_at(self, url: str) -> list[RemoteTool]:

@@ -24,7 +24,16 @@ from models.clock import Clock
 from models.database import Database
 from models.enums import RemoteKind
 from models.ids import prefix_of
-from models.remote import FOREVER, Remote, RemoteCall, RemoteTool, get_remote_call, get_remotes, open_remote_calls
+from models.remote import (
+    FOREVER,
+    Remote,
+    RemoteCall,
+    RemoteTool,
+    configured_remotes,
+    get_remote_call,
+    get_remotes,
+    open_remote_calls,
+)
 from models.run import get_run
 from models.text import clean
 from models.verbs.errors import RemoteMissing, TooMany
@@ -155,13 +164,14 @@ class Remotes:
     async def configure(self) -> None:
         """Offer the servers that an administrator configured, and connect to each until it has answered once.
 
-        Where nothing is configured here, what other machines have configured stays, unless there is no other.
+        Where nothing is said of them here, what is there stays; where there is no other machine it is not connected.
         """
-        servers = self._policy.servers
-        if servers is None and not self._shop.database.is_sqlite:
+        shop, servers = self._shop, self._policy.servers
+        if servers is None:
+            for remote in await shop.read(configured_remotes) if shop.database.is_sqlite else ():
+                await self._pool.note(remote, connected=False, tools=None)
             return
-        urls = {name: spec.url for name, spec in (servers or {}).items()}
-        shop = self._shop
+        urls = {name: spec.url for name, spec in servers.items()}
         found = await shop.store(configure_remotes, urls=urls, ids=shop.ids, at=shop.clock())
         await asyncio.gather(*(self._reach(remote) for remote in found))
 

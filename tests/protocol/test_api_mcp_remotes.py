@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -183,6 +184,18 @@ async def test_a_configured_server_over_standard_streams_is_everybodys(tmp_path:
         died, again = await called(alice, await start(w, found["id"]))
         assert "was lost during the call" in died[1]
         assert again == ("SUCCEEDED", "2")
+        w.settings = dataclasses.replace(w.settings, mcp_servers=None)
+        await w.restart()
+        if w.engine.database.is_sqlite:  # else another machine may have them
+            while (await alice.ask(documents.REMOTE, id=found["id"]))["node"]["connected"]:
+                await asyncio.sleep(0.01)
+        else:
+            assert (await alice.ask(documents.REMOTE, id=found["id"]))["node"]["connected"] is True
+        file.write_text("{}")
+        w.settings = dataclasses.replace(w.settings, mcp_servers=file)
+        await w.restart()
+        while (await alice.ask(documents.REMOTES))["remotes"]["nodes"]:
+            await asyncio.sleep(0.01)
 
 
 async def test_calls_of_a_configured_server_wait_for_approval_where_the_file_says_so(tmp_path: Path) -> None:
