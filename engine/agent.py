@@ -47,6 +47,7 @@ class Agent:
     - `on_crash`: "resume" goes on after a crash from the last finished step, "fail" ends the run.
     - `temperature`, `repetition_penalty`: how the model chooses its words; the provider's own where they are not given.
     - `tool_choice`: "auto" lets the model choose, "any" has a turn begin with a tool, "none" keeps it from using any.
+    - `remotes`: whether its runs may use tools of remotes.
     - `fields`: a pydantic model, the configuration that a stored agent of this kind carries.
     - `configure`: a function of the checked configuration that gives the options which it changes, by name.
     - `name`, `config`: the name of the agent's file and the configuration in use; the engine sets them, not its author.
@@ -72,6 +73,7 @@ class Agent:
     temperature: float | None = None
     repetition_penalty: float | None = None
     tool_choice: ToolChoice = "auto"
+    remotes: bool = True
     fields: type[BaseModel] | None = None
     configure: Callable[[Any], Mapping[str, Any]] | None = None
     name: str | None = None
@@ -128,6 +130,8 @@ class Agent:
                 raise ValueError(f"{name} is a number from 0 to {most:g}, not {value!r:.200}")
         if self.tool_choice not in ("auto", "any", "none"):
             raise ValueError(f'tool_choice is "auto", "any" or "none", not {self.tool_choice!r:.200}')
+        if not isinstance(self.remotes, bool):
+            raise TypeError(f"remotes is True or False, not {self.remotes!r:.200}")
         if self.configure is not None and not callable(self.configure):
             raise TypeError(f"configure is a function of the configuration, not {self.configure!r:.200}")
         if self.configure is not None and self.fields is None:

@@ -15,10 +15,11 @@ from engine.executing import Outcome, execute
 from engine.stopwatch import Stopwatch
 from engine.subcalls import SubCalls
 from models.call import ToolCall
-from models.content import INTERRUPTED, NOT_RUN
+from models.content import INTERRUPTED, NOT_RUN, REMOTE_AWAY
 from models.enums import ToolCallState
+from models.remote import get_remotes
 from models.verbs.calling import finish_call, start_call
-from models.verbs.waiting import Wait
+from models.verbs.waiting import AskedRemote, Wait
 
 if TYPE_CHECKING:
     from engine.runner import Runner
@@ -46,13 +47,15 @@ async def _run_call(runner: Runner, call: ToolCall, room: asyncio.Semaphore, sto
         elif stop.is_set() and not (isinstance(plan, Delegation) and call.child_run_id is not None):
             outcome = _stopped(call)
         elif isinstance(plan, Waiting):
-            expires_at = None if plan.seconds is None else runner.shop.clock() + round(plan.seconds * 1000)
-            return Wait(call.id, plan.approvers, expires_at)
-        elif isinstance(plan, Delegation):
-            came = await hand_over(runner, call, plan, stop)
-            if not isinstance(came, Outcome):
+            came = await _begin_to_wait(runner, call, plan)
+            if isinstance(came, Wait):
                 return came
             outcome = came
+        elif isinstance(plan, Delegation):
+            answer = await hand_over(runner, call, plan, stop)
+            if not isinstance(answer, Outcome):
+                return answer
+            outcome = answer
         else:
             await runner.verb(start_call, call_id=call.id, attempt=plan.attempt)
             outcome = await _execute(runner, call, plan, stop)
@@ -64,6 +67,19 @@ async def _run_call(runner: Runner, call: ToolCall, room: asyncio.Semaphore, sto
             is_error=outcome.is_error,
         )
     return None
+
+
+async def _begin_to_wait(runner: Runner, call: ToolCall, plan: Waiting) -> Wait | Outcome:
+    """What the call waits for; what the model reads where nobody is there to answer."""
+    now = runner.shop.clock()
+    expires_at = None if plan.seconds is None else now + round(plan.seconds * 1000)
+    if plan.offered is None:
+        return Wait(call.id, plan.approvers, expires_at)
+    whose = plan.offered
+    remote = (await runner.shop.read(get_remotes, [whose.remote_id])).get(whose.remote_id)
+    if remote is None or remote.connected_until <= now:
+        return Outcome(ToolCallState.FAILED, REMOTE_AWAY.format(whose.remote), is_error=True)
+    return Wait(call.id, None, expires_at, asked=AskedRemote(whose.remote_id, whose.remote, whose.tool))
 
 
 def _stopped(call: ToolCall) -> Outcome:

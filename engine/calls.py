@@ -9,7 +9,7 @@ from typing import Any
 from engine.agent import Agent
 from engine.bad_arguments import BadArguments
 from engine.executing import Outcome
-from engine.tool import Tool
+from engine.tool import Offered, Tool
 from models.call import ToolCall
 from models.content import INTERRUPTED, blocks_of_type
 from models.enums import ToolCallState
@@ -25,11 +25,12 @@ MAX_NAMES = 1_000  # characters of the list of tools that a model reads after na
 class Waiting:
     """A call that waits: for the decision of `approvers`, or, where that is None, for a client's answer.
 
-    `seconds` is how long at most, None for ever.
+    `seconds` is how long at most, None for ever. `offered` is whose answer it waits for, where that is a remote's.
     """
 
     approvers: str | None
     seconds: float | None
+    offered: Offered | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def prepare(agent: Agent, call: ToolCall, stop_reason: str | None) -> Execution 
     if call.decided_at is None and attempt == 1 and _needs_approval(tool, arguments):
         return Waiting(tool.approvers, tool.expires)
     if tool.client:
-        return Waiting(None, tool.timeout or None)
+        return Waiting(None, tool.timeout or None, tool.offered)
     return Execution(tool, arguments, attempt)
 
 

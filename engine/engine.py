@@ -9,7 +9,7 @@ import random
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,11 @@ from engine.loading import Agents
 from engine.patrol import DatabaseSigns, Patrol
 from engine.providers.prices import Prices
 from engine.providers.provider import Provider
+from engine.remotes.mcp_pool import McpPool
+from engine.remotes.presence import Presence
+from engine.remotes.remote_policy import RemotePolicy
+from engine.remotes.remote_tools import RemoteTools
+from engine.remotes.remotes import Contacts, Remotes
 from engine.roster import Roster
 from engine.runs import Runs
 from engine.schedules import Schedules
@@ -67,6 +72,7 @@ class EngineConfig:
     `takes=False` has the worker run only what was opened here, and take over nothing that others left; nor does such an
     engine fire schedules, or post to webhooks. Those with the role `admin_role` may create schedules for other users.
     `webhook_private` lets webhooks be at private networks and this machine itself, and be asked by plain HTTP.
+    `remotes` says what remotes may do.
     """
 
     database_url: str
@@ -91,6 +97,7 @@ class EngineConfig:
     fetch_private: bool = False
     admin_role: str = "admin"
     webhook_private: bool = False
+    remotes: RemotePolicy = field(default_factory=RemotePolicy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,7 @@ class Engine:
     stored: StoredAgents
     schedules: Schedules
     webhooks: Webhooks
+    remotes: Remotes
     watching: Watching
     attachments: Attachments
     worker: Worker | None
@@ -177,8 +185,10 @@ async def open_engine(
             async with agents.open_deps() as deps, _carried(config, database, name) as shared:
                 setting = ToolSetting(fetch=FetchPolicy(private=config.fetch_private), clock=fakes.clock)
                 roster = Roster(agents, types, setting)
+                pool = McpPool(config.remotes, fakes.clock, Contacts(database, fakes.clock))
                 shop = _shop(config, database, shared, provider, prices, roster, deps, fakes, name)
-                async with _open_on(shop, config, agents, prices, shared.health) as engine:
+                shop = replace(shop, remotes=RemoteTools(config.remotes, pool))
+                async with _open_on(shop, config, agents, prices, pool, shared.health) as engine:
                     yield engine
     finally:
         await database.close()
@@ -234,7 +244,12 @@ def _shop(
 
 @asynccontextmanager
 async def _open_on(
-    shop: Workshop, config: EngineConfig, agents: Agents, prices: Prices, redis: RedisHealth | None
+    shop: Workshop,
+    config: EngineConfig,
+    agents: Agents,
+    prices: Prices,
+    pool: McpPool,
+    redis: RedisHealth | None,
 ) -> AsyncIterator[Engine]:
     worker = None
     if config.worker:
@@ -254,17 +269,23 @@ async def _open_on(
     shop.bell.on_trust = patrol.hurry
     schedules = Schedules(shop, runs, admin_role=config.admin_role)
     policy = FetchPolicy(private=config.webhook_private)
-    parts = (prices, runs, stored, schedules, Webhooks(shop, policy), watching, shop.attachments, worker, shop, redis)
+    presence = Presence(shop.database, shop.clock, config.remotes.grace_seconds)
+    remotes = Remotes(shop, runs, config.remotes, pool, presence)
+    by_data = (stored, schedules, Webhooks(shop, policy), remotes)
+    parts = (prices, runs, *by_data, watching, shop.attachments, worker, shop, redis)
     engine = Engine(config, shop.database, agents, *parts)
     work = {
         "housekeeping": keep_house(shop.database, shop.clock),
         "patrol": patrol.walk(),
-        "sweep": keep_sweeping(shop, config.cancel_poll_seconds),
+        "sweep": keep_sweeping(shop, config.cancel_poll_seconds, config.remotes.grace_seconds),
+        "presence": presence.keep(),
     }
     if config.takes:
         work["schedules"] = schedules.keep_firing(config.cancel_poll_seconds)
         if worker is not None:
             work["courier"] = Courier(shop, policy).keep_delivering(config.cancel_poll_seconds)
+    if config.worker:
+        work["configured remotes"] = remotes.configure()
     beside = [asyncio.create_task(one, name=name) for name, one in work.items()]
     try:
         if worker is not None:
@@ -276,3 +297,4 @@ async def _open_on(
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
+        await pool.close()

@@ -22,6 +22,7 @@ from engine.patience import Patience
 from engine.publisher import Publisher
 from engine.settlements import crashed, defect, failed, going_in_circles, model_forbidden, timed_out, unaffordable
 from engine.starts import model_of_turn, next_start
+from engine.tool import Tool
 from engine.workshop import Workshop
 from models.away import DatabaseAway
 from models.call import ToolCall, calls_of_step
@@ -225,6 +226,8 @@ class Runner:
             agent = await self.shop.roster.of_run(self.run, self.shop.read)
         except Refused as refused:
             return failed(refused.code, refused.message)
+        if agent.remotes and self.run.overrides is not None and self.run.overrides.remotes:
+            agent = agent.equipped(await self._remote_tools(agent))
         models = self.shop.models_of(agent)
         if not models:
             return model_forbidden(agent)
@@ -236,6 +239,14 @@ class Runner:
             self.models, self.model = models, models[0]
         self.agent = agent
         return None
+
+    async def _remote_tools(self, agent: Agent) -> list[Tool[..., Any]]:
+        """The tools of the run's remotes; connecting to one may take a while, and ends where the run is to stop."""
+        find = partial(self.shop.remotes.of_run, self.run, agent.toolbox.keys(), self.shop.read, self.shop.clock())
+        try:
+            return await self.until_stopped(find())
+        except Stopped:
+            return await find() if self.control.reason is StopReason.INTERRUPT else []
 
     def _patience(self, agent: Agent) -> Patience:
         return Patience(agent.timeout, lambda: self.control.stop(StopReason.TIMEOUT))
@@ -310,7 +321,8 @@ class Runner:
             self.calls = []
             self.model = self.models[0]
             self.crowded = False
-            self._outdated = self.agent.fields is not None or self.run.agent_id is not None
+            of_data = self.run.agent_id is not None or self.run.overrides is not None
+            self._outdated = of_data or self.agent.fields is not None
             self.control.renew()
             self._begin_turn()
         self.patience.touch()

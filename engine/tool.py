@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from engine.docstring import Docstring, read_docstring
 from engine.parameters import Parameters, parameters_of
@@ -25,6 +25,33 @@ DEFAULT_RESULT_CHARS = 65_536
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what the Messages API takes as a name; agents' names keep to it too
 
 
+class Arguments(Protocol):
+    """What a tool takes: `schema` for the model, the check of what it sends, and where the Context goes."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """A JSON schema with "type": "object" at its top."""
+        ...
+
+    @property
+    def context(self) -> str | None:
+        """The name of the parameter that takes the Context."""
+        ...
+
+    def check(self, arguments: Any) -> dict[str, Any]:
+        """A model's arguments, checked. Raises BadArguments."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Whose tool it is, where a remote offers it: the remote's id and name, and what the remote calls the tool."""
+
+    remote_id: str
+    remote: str
+    tool: str
+
+
 @dataclass(frozen=True, eq=False)
 class Tool(Generic[P, R]):
     """A function with what a model must know of it; made by `tool`. Called, it is the function itself.
@@ -36,13 +63,13 @@ class Tool(Generic[P, R]):
     `approval` says which calls wait for a person's decision, `approvers` whose: "owner", the run's own user, or a
     role; `expires` is after how many seconds without one the model reads that nobody decided, None for never. With
     `client` the function is never called: a client of the run answers, within `timeout`. Nor is it with `agent`: the
-    agent of that name answers, in a run of its own.
+    agent of that name answers, in a run of its own. `offered` says which remote it is of.
     """
 
     name: str
     description: str
     function: Callable[P, R]
-    parameters: Parameters = field(repr=False)
+    parameters: Arguments = field(repr=False)
     timeout: float = DEFAULT_TIMEOUT
     max_result_chars: int = DEFAULT_RESULT_CHARS
     on_crash: ToolCrash = "report"
@@ -51,6 +78,7 @@ class Tool(Generic[P, R]):
     expires: float | None = None
     client: bool = False
     agent: str | None = None
+    offered: Offered | None = None
     warnings: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from engine.limits import Limits
 from engine.outages import repeated, seen_through
 from engine.providers.prices import Prices, load_prices
 from engine.providers.provider import KnowsContexts, KnowsParameters, Provider
+from engine.remotes.remote_tools import RemoteTools
 from engine.roster import Roster
 from engine.streams.bell import Bell
 from engine.streams.memory import MemoryStreams
@@ -50,6 +51,7 @@ class Workshop:
     contexts: dict[str, int] = field(default_factory=dict)
     """What the provider has told of its models' contexts."""
     limits: Limits = field(default_factory=Limits)
+    remotes: RemoteTools = field(default_factory=RemoteTools)
     random: Callable[[], float] = random.random
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
 

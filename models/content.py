@@ -12,6 +12,8 @@ NOT_RUN = "not run: the run was stopped before this call began"
 DENIED = "not run: a person denied this call"
 UNDECIDED = "not run: nobody decided about this call in time"
 UNANSWERED = "no answer: nobody answered this call in time"
+REMOTE_LEFT = "no answer: the remote {} has left; whether it has done what was asked is not known"
+REMOTE_AWAY = "not run: the remote {} is not connected now"
 
 
 def result_block(provider_id: str, text: Any, is_error: bool) -> dict[str, Any]:

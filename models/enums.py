@@ -61,6 +61,13 @@ class ToolCallState(StrEnum):
     INTERRUPTED = "INTERRUPTED"
 
 
+class RemoteKind(StrEnum):
+    """What a remote is: a client that answers calls over GraphQL, or an MCP server."""
+
+    CLIENT = "CLIENT"
+    MCP = "MCP"
+
+
 class ErrorCode(StrEnum):
     """The stable codes of expected failures (contract.graphql: ErrorCode)."""
 

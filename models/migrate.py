@@ -17,6 +17,7 @@ import models.key
 import models.message
 import models.model_call
 import models.purse
+import models.remote
 import models.resource
 import models.run
 import models.schedule

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from engine.user import User
 from models.call import ToolCall
 from models.ids import prefix_of
+from models.remote import Remote
 from models.run import Run
 from models.schedule import Schedule
 from models.stream import Stream, get_stream
@@ -62,6 +63,11 @@ def own_schedule(user: User | None, schedule: Schedule | None) -> Schedule | Non
 def own_webhook(user: User | None, webhook: Webhook | None) -> Webhook | None:
     """The webhook, where it is there and the user's own."""
     return webhook if user is not None and webhook is not None and webhook.user_id == user.id else None
+
+
+def usable_remotes(user: User | None, remotes: Mapping[str, Remote]) -> dict[str, Remote]:
+    """Those of the remotes that the user may use: his own, and what an administrator configured for everybody."""
+    return {one: remote for one, remote in remotes.items() if user is not None and remote.is_for(user.id)}
 
 
 async def require_run(context: RequestContext, run_id: str) -> Run:

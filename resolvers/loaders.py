@@ -21,13 +21,22 @@ from models.ids import prefix_of
 from models.message import Message, get_messages
 from models.model_call import ModelCall, get_model_calls, usage_of_runs
 from models.purse import Purse, get_purses
+from models.remote import Remote, get_remotes
 from models.resource import Resource, resources_of_user
 from models.run import Run, get_runs
 from models.schedule import Schedule, get_schedules
 from models.share import shares_of
 from models.usage import Usage
 from models.webhook import Webhook, get_webhooks
-from resolvers.access import Part, own_schedule, own_webhook, visible_calls, visible_parts, visible_runs
+from resolvers.access import (
+    Part,
+    own_schedule,
+    own_webhook,
+    usable_remotes,
+    visible_calls,
+    visible_parts,
+    visible_runs,
+)
 from resolvers.batching import loaded
 from resolvers.call_ids import CallIds
 
@@ -61,6 +70,7 @@ class BatchedLoaders:
         self._shares: DataLoader[str, list[str] | None] = self._loader(shares_of)
         self._schedules: DataLoader[str, Schedule | None] = self._loader(self._read_schedules)
         self._webhooks: DataLoader[str, Webhook | None] = self._loader(self._read_webhooks)
+        self._remotes: DataLoader[str, Remote | None] = self._loader(self._read_remotes)
         self._call_ids = CallIds(database)
         self._reads: DataLoader[_Read, Any] = DataLoader(self._read_all, cache=False)
 
@@ -103,6 +113,10 @@ class BatchedLoaders:
     async def webhook(self, webhook_id: str) -> Webhook | None:
         """The viewer's webhook with this id."""
         return await loaded(self._webhooks, webhook_id) if prefix_of(webhook_id) == "whk" else None
+
+    async def remote(self, remote_id: str) -> Remote | None:
+        """A remote that the viewer may use."""
+        return await loaded(self._remotes, remote_id) if prefix_of(remote_id) == "rmt" else None
 
     async def usage(self, run_id: str) -> Usage:
         """What all model calls of a run used; nothing, at no cost, where there were none."""
@@ -148,6 +162,9 @@ class BatchedLoaders:
 
     def _read_resources(self, connection: Any, ids: Sequence[str]) -> dict[str, Resource]:
         return {} if self._user is None else resources_of_user(connection, self._user.id, ids)
+
+    def _read_remotes(self, connection: Any, ids: Sequence[str]) -> dict[str, Remote]:
+        return usable_remotes(self._user, get_remotes(connection, ids))
 
     def _read_calls(self, connection: Any, ids: Sequence[str]) -> dict[str, ToolCall]:
         calls = get_calls(connection, ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeAlias
 
 import strawberry
@@ -13,6 +14,7 @@ from models.ids import prefix_of
 from models.message import Message
 from models.model_call import ModelCall
 from models.page import MAX_SIZE
+from models.remote import Remote
 from models.resource import Resource
 from models.run import Run
 from models.schedule import Schedule
@@ -20,7 +22,7 @@ from models.webhook import Webhook
 from schema.context import Info, RequestContext
 from schema.errors import BadUserInput
 
-Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource | Schedule | Webhook
+Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource | Remote | Schedule | Webhook
 
 
 async def get_node(
@@ -43,21 +45,16 @@ async def get_nodes(
 
 async def _load(context: RequestContext, node_id: str) -> Record | None:
     loaders = context.loaders
-    match prefix_of(node_id):
-        case "run":
-            return await loaders.run(node_id)
-        case "msg":
-            return await loaders.message(node_id)
-        case "call":
-            return await loaders.tool_call(node_id)
-        case "mdl":
-            return await loaders.model_call(node_id)
-        case "agt":
-            return await loaders.agent(node_id)
-        case "res":
-            return await loaders.resource(node_id)
-        case "sch":
-            return await loaders.schedule(node_id)
-        case "whk":
-            return await loaders.webhook(node_id)
-    return None
+    by_prefix: dict[str | None, Callable[[str], Awaitable[Record | None]]] = {
+        "run": loaders.run,
+        "msg": loaders.message,
+        "call": loaders.tool_call,
+        "mdl": loaders.model_call,
+        "agt": loaders.agent,
+        "res": loaders.resource,
+        "rmt": loaders.remote,
+        "sch": loaders.schedule,
+        "whk": loaders.webhook,
+    }
+    load = by_prefix.get(prefix_of(node_id))
+    return None if load is None else await load(node_id)

@@ -26,6 +26,7 @@ from resolvers.approvals import complete_tool_call, decide_tool_calls, list_appr
 from resolvers.loaders import BatchedLoaders
 from resolvers.node import get_node, get_nodes
 from resolvers.prompting import add_run_tools, prompt_agent
+from resolvers.remotes import answer_remote_call, delete_remote, list_remotes, register_remote, watch_remote_calls
 from resolvers.runs import fork_run, get_run, list_runs, retry_run, start_run
 from resolvers.schedules import create_schedule, delete_schedule, list_schedules
 from resolvers.steering import cancel_run, steer_run, withdraw_input
@@ -58,6 +59,13 @@ from schema.operations import (
     WithdrawInputPayload,
 )
 from schema.prompting import AddRunToolsPayload, PromptAgentPayload
+from schema.remote import (
+    AnswerRemoteCallPayload,
+    DeleteRemotePayload,
+    RegisterRemotePayload,
+    Remote,
+    RemoteCall,
+)
 from schema.run import AgentRun, RunChange
 from schema.scalars import SCALARS
 from schema.schedule import CreateSchedulePayload, DeleteSchedulePayload, Schedule
@@ -112,6 +120,11 @@ class Query:
     )
     agents = strawberry.field(
         resolver=list_agents, graphql_type=Connection[Agent], description="The viewer's agents, newest first."
+    )
+    remotes = strawberry.field(
+        resolver=list_remotes,
+        graphql_type=Connection[Remote],
+        description="What offers tools to the viewer's runs, connected or not, newest first.",
     )
     tool_types = strawberry.field(
         resolver=list_tool_types,
@@ -252,6 +265,24 @@ class Mutation:
         graphql_type=DeleteWebhookPayload,
         description="Remove a webhook. What it was not yet told is told no more.",
     )
+    register_remote = strawberry.field(
+        resolver=register_remote,
+        graphql_type=RegisterRemotePayload,
+        description=(
+            "Offer tools to the viewer's runs: a client's own, which answers their calls in `remoteCalls`, or those of "
+            "an MCP server. The same name again replaces what was offered, under the same id."
+        ),
+    )
+    delete_remote = strawberry.field(
+        resolver=delete_remote,
+        graphql_type=DeleteRemotePayload,
+        description="Take a remote away. Runs that wait for it read that it has left.",
+    )
+    answer_remote_call = strawberry.field(
+        resolver=answer_remote_call,
+        graphql_type=AnswerRemoteCallPayload,
+        description="Answer a call of a client's tool, once. With the last call that it waits for the run goes on.",
+    )
 
 
 @strawberry.type(
@@ -292,6 +323,14 @@ class Subscription:
         description=(
             "One generation: what has happened, then what happens, up to RunResult. The stream of a generation that "
             "has ended stays readable for as long as its run does."
+        ),
+    )
+    remote_calls = strawberry.subscription(
+        resolver=watch_remote_calls,
+        graphql_type=RemoteCall,
+        description=(
+            "The calls that wait for a client's answer, oldest first, then each that begins to; all that is unanswered "
+            "comes again at each subscription. The client is connected for as long as one lives, and a little longer."
         ),
     )
     run_stream = strawberry.subscription(

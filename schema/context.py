@@ -15,6 +15,7 @@ from models.clock import Clock, system_clock
 from models.message import Message
 from models.model_call import ModelCall
 from models.purse import Purse
+from models.remote import Remote
 from models.resource import Resource
 from models.run import Run
 from models.schedule import Schedule
@@ -72,6 +73,10 @@ class Loaders(Protocol):
 
     async def webhook(self, webhook_id: str) -> Webhook | None:
         """The viewer's webhook with this id."""
+        ...
+
+    async def remote(self, remote_id: str) -> Remote | None:
+        """A remote that the viewer may use."""
         ...
 
     async def usage(self, run_id: str) -> Usage:

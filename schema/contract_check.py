@@ -51,24 +51,28 @@ WHOLE = _words("""
     SetResourceInput SetResourcePayload DeleteResourceInput DeleteResourcePayload
     Schedule CreateScheduleInput CreateSchedulePayload DeleteScheduleInput DeleteSchedulePayload
     Webhook WebhookDelivery CreateWebhookInput CreateWebhookPayload DeleteWebhookInput DeleteWebhookPayload
+    Remote RemoteKind RemoteTool RemoteCall RemoteToolInput RegisterRemoteInput RegisterRemotePayload
+    AnswerRemoteCallInput AnswerRemoteCallPayload
 """)
 
 # Types of which a part is delivered, and that part.
 PARTLY = {
-    "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes models schedules webhooks"),
+    "Query": _words("""
+        node nodes viewer run runs approvals agentKinds agent agents toolTypes remotes models schedules webhooks
+    """),
     "Mutation": _words("""
         startRun steerRun withdrawInput cancelRun decideToolCalls completeToolCall retryRun forkRun
         addRunTools promptAgent createAgent updateAgent deleteAgent setResource deleteResource
-        createSchedule deleteSchedule createWebhook deleteWebhook
+        registerRemote answerRemoteCall createSchedule deleteSchedule createWebhook deleteWebhook
     """),
     "Agent": _words("""
         id name handle description picture kind temporary config resources runs createdAt updatedAt
     """),
     "CreateAgentInput": _words("kind name handle description picture config temporary key"),
-    "Subscription": _words("run runs messages stream runStream approvals"),
+    "Subscription": _words("run runs messages stream runStream approvals remoteCalls"),
 }
 
-CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource", "Schedule", "Webhook")
+CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource", "Remote", "Schedule", "Webhook")
 """Types that come in connections, whose form the contract gives in words."""
 
 _PAGE_INFO = """

@@ -7,9 +7,19 @@ from typing import TypeVar
 
 import strawberry
 
-from models.enums import ErrorCode, FinishReason, Role, RunStatus, SteerMode, ToolCallState
+from models.enums import ErrorCode, FinishReason, RemoteKind, Role, RunStatus, SteerMode, ToolCallState
 
-__all__ = ["ChangeKind", "Decision", "ErrorCode", "FinishReason", "Role", "RunStatus", "SteerMode", "ToolCallState"]
+__all__ = [
+    "ChangeKind",
+    "Decision",
+    "ErrorCode",
+    "FinishReason",
+    "RemoteKind",
+    "Role",
+    "RunStatus",
+    "SteerMode",
+    "ToolCallState",
+]
 
 _Enum = TypeVar("_Enum", bound=EnumMeta)
 
@@ -85,6 +95,14 @@ _show(
             "The model's response in flight is stopped, what was shown of it is kept, and the input is folded in at "
             "once."
         ),
+    },
+)
+_show(
+    RemoteKind,
+    "What a remote is.",
+    {
+        "CLIENT": "A client of this API, which answers the calls that `remoteCalls` gives it.",
+        "MCP": "A server that speaks the Model Context Protocol.",
     },
 )
 _show(

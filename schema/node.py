@@ -11,6 +11,7 @@ from models.agent import StoredAgent
 from models.call import ToolCall
 from models.message import Message
 from models.model_call import ModelCall
+from models.remote import Remote
 from models.resource import Resource
 from models.run import Run
 from models.schedule import Schedule
@@ -25,6 +26,7 @@ _TYPES = {
     Resource: "Resource",
     Schedule: "Schedule",
     Webhook: "Webhook",
+    Remote: "Remote",
 }
 
 

@@ -10,11 +10,14 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.builtin.fetch_policy import FetchPolicy
 from engine.engine import Engine, EngineConfig, open_engine
 from engine.files.opening import folder_beside
 from engine.limits import Limits
 from engine.loading import Agents
 from engine.providers.prices import load_prices
+from engine.remotes.configured import read_servers
+from engine.remotes.remote_policy import RemotePolicy
 from models.away import DatabaseAway
 from models.database import Database, open_database
 from models.migrate import migrate, revision_of
@@ -67,7 +70,18 @@ def engine_config(settings: Settings, *, takes: bool = True) -> EngineConfig:
         fetch_private=settings.fetch_private,
         admin_role=settings.admin_role,
         webhook_private=settings.webhook_private,
+        remotes=remotes_of(settings),
         takes=takes or settings.database_url.startswith("sqlite:"),
+    )
+
+
+def remotes_of(settings: Settings) -> RemotePolicy:
+    """What remotes may do by these settings. Raises McpServersInvalid."""
+    return RemotePolicy(
+        grace_seconds=settings.remote_grace_seconds,
+        call_seconds=settings.remote_call_seconds,
+        net=FetchPolicy(private=settings.remotes_private),
+        servers=None if settings.mcp_servers is None else read_servers(settings.mcp_servers),
     )
 
 
@@ -80,7 +94,7 @@ def limits_of(settings: Settings) -> Limits:
 async def opened(settings: Settings, choice: Choice, agents: Agents, *, takes: bool = True) -> AsyncIterator[Engine]:
     """The engine that these settings ask for, with the provider that was chosen; for `takes` see engine_config.
 
-    Raises DatabaseUnreachable, SchemaNotCurrent, FileInUse, PricesInvalid, LocalModelUnavailable.
+    Raises DatabaseUnreachable, SchemaNotCurrent, FileInUse, PricesInvalid, McpServersInvalid, LocalModelUnavailable.
     """
     await revision_in(settings)
     if (warning := files_not_shared(settings)) is not None:

@@ -186,6 +186,28 @@ class Settings:
         "Let webhooks be at private networks and this machine itself, and be asked by plain http too: for development. "
         "Link-local addresses, where clouds keep a machine's credentials, are never asked.",
     )
+    remotes_private: bool = _setting(
+        False,
+        reading.switch,
+        "on/off",
+        "Let users register MCP servers in private networks and on this machine itself, and over plain HTTP. "
+        "Link-local addresses, where clouds keep a machine's credentials, are never connected to.",
+    )
+    remote_grace_seconds: float = _setting(
+        10.0,
+        reading.seconds(0.1),
+        "seconds",
+        "How long a client that offers tools still counts as connected after its last subscription has ended.",
+    )
+    remote_call_seconds: float = _setting(
+        60.0, reading.seconds(0.1), "seconds", "How long a remote has to answer a call of one of its tools."
+    )
+    mcp_servers: Path | None = _setting(
+        None,
+        reading.existing_file,
+        "file",
+        "A JSON file of MCP servers that every user may use: commands to start and addresses, by name.",
+    )
     worker: bool = _setting(
         True, reading.switch, "on/off", "Run agents in `serve` too; off leaves that to `steersman worker` processes."
     )

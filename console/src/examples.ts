@@ -150,6 +150,72 @@ mutation Decide($runId: ID!, $callId: ID!) {
 }
 `;
 
+const OFFER = `# Offers tools to your runs: what is connected, here this
+# page. The same name again replaces what was offered.
+# An MCP server has kind MCP and a url in place of tools.
+
+mutation Offer {
+  registerRemote(
+    input: {
+      name: "browser"
+      kind: CLIENT
+      tools: [
+        {
+          name: "read"
+          description: "Read a tab that is open."
+          inputSchema: {
+            type: "object"
+            properties: { tab: { type: "integer", minimum: 1 } }
+            required: ["tab"]
+          }
+        }
+      ]
+    }
+  ) {
+    remote {
+      id
+      connected
+    }
+    errors {
+      code
+      message
+      field
+    }
+  }
+}
+`;
+
+const CALLS = `# The calls that wait for your answer, then each that
+# begins to. The remote is connected while this is open:
+# let it run here, and answer from a second window.
+
+subscription RemoteCalls($remoteId: ID!) {
+  remoteCalls(remoteId: $remoteId) {
+    id
+    runId
+    tool
+    input
+    deadline
+  }
+}
+`;
+
+const ANSWER = `# Answers a call of "RemoteCalls", once: then its run
+# goes on with the result.
+
+mutation AnswerRemoteCall($callId: ID!, $result: JSON) {
+  answerRemoteCall(
+    input: { callId: $callId, result: $result }
+  ) {
+    accepted
+    errors {
+      code
+      message
+    }
+  }
+}
+`;
+
 const STOP = `# Stops a run, in the middle of a sentence or of a tool.
 # What was shown of the answer is kept.
 
@@ -297,6 +363,9 @@ export const TABS: Tabs = [
   },
   { query: APPROVALS },
   { query: DECIDE, variables: variables({ runId: "run_…", callId: "call_…" }) },
+  { query: OFFER },
+  { query: CALLS, variables: variables({ remoteId: "rmt_…" }) },
+  { query: ANSWER, variables: variables({ callId: "rcl_…", result: "It says hello." }) },
   { query: STOP, variables: variables({ runId: "run_…" }) },
   { query: LOOK },
   { query: SCHEDULE },

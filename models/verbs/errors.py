@@ -81,6 +81,10 @@ class NoSuchResource(Exception):
     """The agent has no such resource."""
 
 
+class RemoteMissing(Exception):
+    """The user has no such remote."""
+
+
 class TooMany(Exception):
     """There are as many of these as there may be; whose they are is the argument."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, insert, select
 
 from models.call import Decider, ToolCall, calls_of_step, get_calls, tool_calls, waiting_calls
 from models.child import pending_calls
@@ -14,6 +14,7 @@ from models.content import DENIED, UNANSWERED, UNDECIDED
 from models.enums import FinishReason, RunStatus, ToolCallState
 from models.events import CallsWaiting, RunResult
 from models.key import Key, keep_answer
+from models.remote import remote_calls
 from models.run import Run, agent_runs, run_from_row
 from models.verbs.closing import tell_closed
 from models.verbs.errors import AlreadyDecided, NoSuchCall, NotADecider
@@ -29,13 +30,24 @@ class Wait:
     """A call that is to wait: for the decision of `approvers`, or, where that is None, for a client's answer.
 
     `expires_at` is the moment (ms since the epoch) after which nobody need answer any more; None: for ever. A call
-    with a `child` waits because that run, which it has begun, waits itself.
+    with a `child` waits because that run, which it has begun, waits itself. `asked` is whose answer it waits for, where
+    that is a remote's.
     """
 
     call_id: str
     approvers: str | None
     expires_at: int | None = None
     child: str | None = None
+    asked: AskedRemote | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRemote:
+    """The remote that is to answer a call, and what it calls the tool."""
+
+    remote_id: str
+    remote: str
+    tool: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +99,7 @@ def suspend(
     if run.interrupting or not calls or any(child.status is not RunStatus.WAITING for child in children):
         return Done(run, numbers)
     own = [call for call in calls if wanted[call.id].child is None]
-    waiting = [_begin_to_wait(c, call, wanted[call.id], at) for call in own]
+    waiting = [_begin_to_wait(c, call, wanted[call.id], ids, at) for call in own]
     close_model_calls(c, run, at)
     below = pending_calls(c, [child.id for child in children])
     told = [*waiting, *(call for calls_below in below.values() for call in calls_below)]
@@ -121,7 +133,10 @@ def _suspended_before(c: Connection, run: Run, fence: int, numbers: Numbers) -> 
     return Done(run, left, events, calls=tuple(waiting_calls(c, [run.id])[run.id]))
 
 
-def _begin_to_wait(c: Connection, call: ToolCall, wait: Wait, at: int) -> ToolCall:
+def _begin_to_wait(c: Connection, call: ToolCall, wait: Wait, ids: NewId, at: int) -> ToolCall:
+    if wait.asked is not None:
+        names = {"remote_id": wait.asked.remote_id, "remote": wait.asked.remote, "tool": wait.asked.tool}
+        c.execute(insert(remote_calls).values(id=ids("rcl"), run_id=call.run_id, call_id=call.id, **names))
     asked = None if wait.approvers is not None else at  # a client has the call from now on
     return change_call(
         c,
@@ -160,7 +175,7 @@ def decide(
         _check_decidable(found.get(verdict.call_id), verdict, run, decider)
     for verdict in verdicts:
         _decide(c, found[verdict.call_id], verdict, decider.user_id, at)
-    done = _go_on(c, "decide", run, holder, ids, at)
+    done = go_on(c, "decide", run, holder, ids, at)
     answer = {"run_id": run.id, "queued": False, "input_id": None}
     keep_answer(c, key, answer)
     return done, answer
@@ -215,7 +230,7 @@ def complete(
         raise AlreadyDecided(call_id)
     state = ToolCallState.FAILED if is_error else ToolCallState.SUCCEEDED
     change_call(c, call, state=state, result=result, is_error=is_error, expires_at=None, finished_at=at)
-    done = _go_on(c, "complete", run, holder, ids, at)
+    done = go_on(c, "complete", run, holder, ids, at)
     answer = {"run_id": run.id, "queued": False, "input_id": None}
     keep_answer(c, key, answer)
     return done, answer
@@ -253,13 +268,13 @@ def _expire_of(c: Connection, run: Run, ids: NewId, at: int) -> Done:
             result = UNANSWERED if call.is_for_client else UNDECIDED
             late: dict[str, Any] = {"state": ToolCallState.TIMED_OUT, "result": result, "is_error": True}
             change_call(c, call, **late, expires_at=None, finished_at=at)
-    return _go_on(c, "expire", run, Holder(), ids, at)
+    return go_on(c, "expire", run, Holder(), ids, at)
 
 
 # ---------------------------------------------------------------- what they share
 
 
-def _go_on(c: Connection, verb: str, run: Run, holder: Holder, ids: NewId, at: int) -> Done:
+def go_on(c: Connection, verb: str, run: Run, holder: Holder, ids: NewId, at: int) -> Done:
     """Begin the next generation of the turn, unless some call still waits.
 
     What became of calls that will not run is told at its beginning: the stream in which they began to wait has ended.

@@ -15,6 +15,7 @@ _MEANT_FOR_PEOPLE = {
     "engine.loading": ("LoadError",),
     "engine.providers.local": ("LocalModelUnavailable",),
     "engine.providers.prices": ("PricesInvalid",),
+    "engine.remotes.configured": ("McpServersInvalid",),
     "models.database": ("BadDatabaseUrl",),
     "models.single_process": ("FileInUse",),
     "steersman.process": ("DatabaseUnreachable",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import shutil
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +17,7 @@ from engine.files.opening import folder_beside, open_files
 from engine.loading import Agents, LoadError, load_agents
 from engine.providers.prices import PricesInvalid, load_prices
 from engine.providers.reaching import problem_of_provider
+from engine.remotes.configured import McpServersInvalid, read_servers
 from engine.streams.redis_client import problem_of_redis
 from models.migrate import history, newest_revision
 from steersman import pages
@@ -25,6 +27,7 @@ from steersman.commands.version import own_version
 from steersman.log import Redaction
 from steersman.process import DatabaseUnreachable, files_not_shared, limits_of, revision_in
 from steersman.provider import Choice, NoProvider, choose_provider
+from steersman.reading import without_password
 from steersman.settings import BadSettings, Settings, read_settings, secrets_of, shown
 
 
@@ -72,6 +75,7 @@ async def _findings(*, offline: bool) -> list[Finding]:
     found.append(Finding(Mark.OK, "settings", ", ".join(changed) or "all as they come"))
     found += [_sign_in(settings), *await _database(settings), *await _redis(settings), *await _files(settings)]
     balance = await _balance(settings)
+    found += _servers(settings)
     found += [*_agents(settings), *_prices(settings, has_balance=balance != []), *balance]
     found.append(await _provider(offline=offline))
     return [*found, _pages(settings)]
@@ -133,6 +137,23 @@ async def _files(settings: Settings) -> list[Finding]:
     if warning is not None:
         return [Finding(Mark.NOTE, "files", warning)]
     return [Finding(Mark.OK, "files", f"attachments go to {where}")]
+
+
+def _servers(settings: Settings) -> Iterator[Finding]:
+    """The MCP servers that are configured, and whether their commands are there."""
+    if settings.mcp_servers is None:
+        return
+    try:
+        servers = read_servers(settings.mcp_servers)
+    except McpServersInvalid as error:
+        yield Finding(Mark.PROBLEM, "mcp", f"{error} (STEERSMAN_MCP_SERVERS)")
+        return
+    for name, spec in servers.items():
+        if spec.command is not None and shutil.which(spec.command) is None:
+            yield Finding(Mark.PROBLEM, "mcp", f"{name}: there is no command {spec.command!r}; install it")
+        else:
+            where = spec.command if spec.url is None else without_password(spec.url)
+            yield Finding(Mark.OK, "mcp", f"{name}: {where}, not asked")
 
 
 def _agents(settings: Settings) -> Iterator[Finding]:

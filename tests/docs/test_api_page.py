@@ -101,6 +101,8 @@ class Story:
         given["agentId"] = agent.get("id") if isinstance(agent, dict) else None
         schedule = payload.get("schedule") if isinstance(payload, dict) else None
         given["scheduleId"] = (schedule or {}).get("id")
+        remote = payload.get("remote") if isinstance(payload, dict) else None
+        given["remoteId"] = remote.get("id") if isinstance(remote, dict) else None
         given["inputId"] = payload.get("inputId") if isinstance(payload, dict) else None
         self.known |= {name: value for name, value in given.items() if value is not None}
 

@@ -102,6 +102,32 @@ test("a refund that another agent was handed waits on the run above it, and both
   assert.deepEqual([...problems, ...staff.problems], []);
 });
 
+test("a client that offers tools is connected while a window listens for its calls", async (t) => {
+  const listening = await visit(t, "/graphql");
+  const asking = await visit(t, "/graphql");
+  await openTab(listening.page, "Offer");
+  await run(listening.page);
+  const offered = await response(listening.page, /"id": "rmt_\w+"/);
+  assert.match(offered, /"connected": false/);
+  const remoteId = /"id": "(rmt_\w+)"/.exec(offered)[1];
+  await openTab(listening.page, "RemoteCalls");
+  await fill(listening.page, "variables", JSON.stringify({ remoteId }));
+  const opening = listening.page.waitForEvent("websocket");
+  await run(listening.page);
+  await opening;
+
+  await openTab(asking.page, "Offer");
+  await fill(asking.page, "query", "query Remotes { remotes { nodes { id connected } } }");
+  await run(asking.page);
+  while (!/"connected": true/.test(await response(asking.page, /"connected": \w+/))) await run(asking.page);
+  await openTab(asking.page, "AnswerRemoteCall");
+  await fill(asking.page, "variables", JSON.stringify({ callId: "rcl_00000000000000000000000000", result: "late" }));
+  await run(asking.page);
+  const refused = await response(asking.page, /"accepted": false/);
+  assert.match(refused, /"code": "NOT_FOUND"/);
+  assert.deepEqual([...listening.problems, ...asking.problems], []);
+});
+
 test("the newest event alone is shown where one has chosen so", async (t) => {
   const { page } = await visit(t, "/graphql");
   const runId = await startRun(page);

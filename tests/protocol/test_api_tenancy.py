@@ -32,6 +32,7 @@ MISSING = {
     "resource": NEW_ID("res"),
     "schedule": NEW_ID("sch"),
     "webhook": NEW_ID("whk"),
+    "remote": NEW_ID("rmt"),
 }
 
 
@@ -62,6 +63,9 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         daily = {"agent": "helper", "input": "Hers alone", "cron": "@daily"}
         schedule = (await alice.done(documents.CREATE_SCHEDULE, **daily))["schedule"]["id"]
         webhook = (await alice.done(documents.CREATE_WEBHOOK, url="https://example.com/hers"))["webhook"]["id"]
+        offered = [{"name": "read", "description": "Reads.", "inputSchema": {"type": "object"}}]
+        what = {"name": "browser", "kind": "CLIENT", "tools": offered}
+        remote = (await alice.done(documents.REGISTER_REMOTE, **what))["remote"]["id"]
         ids = {
             "run": run["id"],
             "message": whole["messages"]["nodes"][0]["id"],
@@ -73,6 +77,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
             "resource": held[0]["id"],
             "schedule": schedule,
             "webhook": webhook,
+            "remote": remote,
         }
         yield Scene(w, alice, bob, ids)
         gate.open.set()
@@ -91,6 +96,7 @@ QUERIES = [
     "query ($agent: ID!) { agent(id: $agent) { id name config resources { totalCount } runs { totalCount } } }",
     "query ($schedule: ID!) { node(id: $schedule) { id ... on Schedule { input lastRun { id } } } }",
     "query ($webhook: ID!) { node(id: $webhook) { id ... on Webhook { url lastDelivery { runId } } } }",
+    "query ($remote: ID!) { node(id: $remote) { id ... on Remote { name tools { name } } } }",
     "query ($run: ID!) { runs(filter: {parentId: $run}) { nodes { id } totalCount } }",
 ]
 MUTATIONS = [
@@ -172,6 +178,20 @@ async def test_a_change_of_anothers_agent_is_refused_as_a_change_of_nothing(
     for listed in LISTS:
         (mine,) = (await scene.bob.ask(listed)).values()
         assert mine["totalCount"] == 0
+
+
+async def test_a_remote_of_anothers_is_removed_and_listened_for_as_none(scene: Scene) -> None:
+    """NOT_FOUND both times, word for word as for one that never was; Alice's stays, and is in no list of Bob's."""
+    theirs, missing = scene.ids["remote"], MISSING["remote"]
+    refused = await scene.bob.do(documents.DELETE_REMOTE, id=theirs)
+    assert refused == await scene.bob.do(documents.DELETE_REMOTE, id=missing)
+    assert [(error["code"], error["field"]) for error in refused["errors"]] == [("NOT_FOUND", ["input", "id"])]
+    for remote in (theirs, missing):
+        for watch in (scene.bob.watch, scene.bob.watch_events):
+            assert await (await watch(documents.WATCH_REMOTE_CALLS, id=remote)).failed() == ["NOT_FOUND"]
+    assert (await scene.bob.ask(documents.REMOTES))["remotes"] == {"nodes": [], "totalCount": 0}
+    (kept,) = (await scene.alice.ask(documents.REMOTES))["remotes"]["nodes"]
+    assert (kept["id"], kept["connected"]) == (theirs, False)
 
 
 @pytest.mark.parametrize(("subscription", "given"), SUBSCRIPTIONS)
@@ -262,6 +282,10 @@ OPERATIONS = [
     "query { webhooks { totalCount } }",
     'mutation { createWebhook(input: {url: "https://example.com"}) { secret } }',
     'mutation { deleteWebhook(input: {id: "whk_x"}) { deletedId } }',
+    "query { remotes { totalCount } }",
+    'mutation { registerRemote(input: {name: "x", kind: CLIENT, tools: []}) { remote { id } } }',
+    'mutation { deleteRemote(input: {id: "rmt_x"}) { deletedId } }',
+    'mutation { answerRemoteCall(input: {callId: "rcl_x"}) { accepted } }',
     'mutation { decideToolCalls(input: {runId: "run_x", decisions: []}) { run { id } } }',
     'mutation { completeToolCall(input: {runId: "run_x", toolCallId: "call_x"}) { run { id } } }',
     'mutation { startRun(input: {agent: "helper", input: "x"}) { queued } }',
@@ -278,6 +302,7 @@ WATCHES = [
     'subscription { messages(runId: "run_x") { id } }',
     'subscription { stream(streamId: "str_x") { seq } }',
     'subscription { runStream(runId: "run_x") { seq } }',
+    'subscription { remoteCalls(remoteId: "rmt_x") { id } }',
 ]
 
 

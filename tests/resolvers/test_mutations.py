@@ -9,7 +9,7 @@ import pytest
 from engine.errors import NotFound, RunNotFound
 from models.agent import StoredAgent
 from models.database import Database
-from models.enums import RunStatus, SteerMode
+from models.enums import RemoteKind, RunStatus, SteerMode
 from models.schedule import Schedule
 from models.webhook import Webhook
 from tests.support.api import ask, codes_of, context_of
@@ -164,6 +164,46 @@ async def test_a_webhook_is_created_and_deleted_as_the_viewer(engine: FakeEngine
     assert (refused["deletedId"], [error["code"] for error in refused["errors"]]) == (None, ["NOT_FOUND"])
     created = ("create", "alice", {"url": WEBHOOK.url, "agent": None, "key": None})
     assert engine.webhooks.asked == [created, created, ("delete", "alice", {"webhook_id": WEBHOOK.id})]
+
+
+READ = {"name": "read", "description": "Reads.", "inputSchema": {"type": "object"}}
+OF_REMOTES: dict[str, tuple[dict[str, Any], str, dict[str, Any], str, Any]] = {
+    "registerRemote": (
+        {"name": "browser", "kind": "CLIENT", "tools": [READ]},
+        "register",
+        {
+            "name": "browser",
+            "kind": RemoteKind.CLIENT,
+            "url": None,
+            "tools": [("read", "Reads.", {"type": "object"})],
+        },
+        "remote { id kind }",
+        None,
+    ),
+    "deleteRemote": ({"id": "rmt_1"}, "delete", {"remote_id": "rmt_1"}, "deletedId", None),
+    "answerRemoteCall": (
+        {"callId": "rcl_1", "result": {"a": 1}},
+        "answer_call",
+        {"call_id": "rcl_1", "result": {"a": 1}, "is_error": False},
+        "accepted",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_REMOTES)
+async def test_a_mutation_of_remotes_asks_the_engine_once_as_the_viewer(engine: FakeEngine, name: str) -> None:
+    """A refusal is data, and says that nothing was done."""
+    given, verb, arguments, fields, nothing = OF_REMOTES[name]
+    kind = name[0].upper() + name[1:]
+    text = f"mutation ($input: {kind}Input!) {{ {name}(input: $input) {{ {fields} {ERRORS} }} }}"
+    engine.remotes.answer = NotFound("There is no such thing.", field=("call_id",))
+    refused = (await ask(context_of(engine), text, input=given))[name]
+    assert engine.remotes.asked == [(verb, "alice", arguments)]
+    assert refused.pop("errors") == [
+        {"code": "NOT_FOUND", "message": "There is no such thing.", "field": ["input", "callId"]}
+    ]
+    assert list(refused.values()) == [nothing]
 
 
 def mutation(name: str) -> str:

@@ -60,6 +60,8 @@ fragment Planned on Schedule {
 fragment Hook on Webhook {
   __typename id url agent enabled lastDelivery { runId status attempts deliveredAt error }
 }""",
+    "Offered": """
+fragment Offered on Remote { __typename id name kind connected tools { name description inputSchema } }""",
     "Event": f"""
 fragment Event on StreamEvent {{
   __typename streamId seq step attempt at
@@ -140,6 +142,11 @@ AGENTS = document(
     "query ($first: Int, $after: String) { agents(first: $first, after: $after) "
     "{ nodes { ...Stored } totalCount pageInfo { hasNextPage endCursor } } }"
 )
+REGISTER_REMOTE = keeping("registerRemote", "remote { ...Offered }")
+DELETE_REMOTE = keeping("deleteRemote", "deletedId")
+ANSWER_REMOTE_CALL = keeping("answerRemoteCall", "accepted")
+REMOTES = document("query ($first: Int) { remotes(first: $first) { nodes { ...Offered } totalCount } }")
+REMOTE = document("query ($id: ID!) { node(id: $id) { ...Offered } }")
 KINDS = (
     "{ agentKinds { identifier available description fields { name type default description required } jsonSchema } }"
 )
@@ -161,4 +168,7 @@ WATCH_APPROVALS = document("subscription { approvals { ...Call } }")
 WATCH_RUN_STREAM = document(
     "subscription ($runId: ID!, $streamId: ID, $after: Int) "
     "{ runStream(runId: $runId, streamId: $streamId, after: $after) { ...Event } }"
+)
+WATCH_REMOTE_CALLS = (
+    "subscription ($id: ID!) { remoteCalls(remoteId: $id) { __typename id remoteId runId tool input deadline } }"
 )

@@ -105,6 +105,22 @@ class FakeWebhooks(FakeSchedules):
     """The same for the verbs of webhooks."""
 
 
+class FakeRemotes(FakeRuns):
+    """The same for remotes."""
+
+    async def register(self, user: Any, **arguments: Any) -> Any:
+        """As engine.remotes.remotes.Remotes.register."""
+        return self._take("register", user, arguments)
+
+    async def delete(self, user: Any, **arguments: Any) -> Any:
+        """As engine.remotes.remotes.Remotes.delete."""
+        return self._take("delete", user, arguments)
+
+    async def answer_call(self, user: Any, **arguments: Any) -> Any:
+        """As engine.remotes.remotes.Remotes.answer_call."""
+        return self._take("answer_call", user, arguments)
+
+
 class FakeEngine:
     """What resolvers use of an engine."""
 
@@ -118,3 +134,4 @@ class FakeEngine:
         self.stored = FakeStored()
         self.schedules = FakeSchedules()
         self.webhooks = FakeWebhooks()
+        self.remotes = FakeRemotes()

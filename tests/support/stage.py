@@ -98,6 +98,8 @@ class Node:
         self.bell: Bell = options.pop("bell", memory.bell)
         self.works: bool = options.pop("works", True)
         poll = {name: options.pop(name, FAR) for name in ("poll_seconds", "watch_seconds")}
+        if "shop_remotes" in options:  # `remotes` is an option of the agent
+            options["remotes"] = options.pop("shop_remotes")
         limits = {"max_runs": 1_000, "drain_seconds": FAR, "takes": True, "leave_seconds": FAR}
         worker: dict[str, Any] = {name: options.pop(name, usual) for name, usual in limits.items()}
         self.shop = Workshop(

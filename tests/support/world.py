@@ -66,8 +66,9 @@ class World:
         self.settings = Settings(database_url=ground.database_url, redis_url=ground.redis_url, **given)
         self.agents = Agents(agents)
         self.types: Mapping[str, ToolType] = BUILTIN
-        self.clock: Clock = system_clock
+        self.origin: Clock = system_clock
         self.clients: list[Client] = []
+        self._late_ms = 0
         self._engine: Engine | None = None
         self._running: Running | None = None
         self._stack = AsyncExitStack()
@@ -83,6 +84,14 @@ class World:
         """The server."""
         assert self._running is not None
         return self._running
+
+    def clock(self) -> int:
+        """The engine's clock: the system's, or the test's own, and what has passed since by the test's word."""
+        return self.origin() + self._late_ms
+
+    def advance(self, seconds: float) -> None:
+        """Let so much time pass for what is kept with a time; leases, which the database counts, are not touched."""
+        self._late_ms += round(seconds * 1000)
 
     def play(self, *scripts: Script | Chooser) -> None:
         """What the model answers next."""
@@ -192,7 +201,7 @@ async def world(
     async with asyncio.timeout(GUARD), MessagesServer() as model:
         it = World(await new_ground(folder), model, agents or {"helper": helper()}, settings or {})
         it.types = BUILTIN if types is None else types
-        it.clock = clock
+        it.origin = clock
         await it.start()
         try:
             yield it

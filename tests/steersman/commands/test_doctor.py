@@ -74,6 +74,31 @@ async def test_each_problem_is_told(tmp_path: Path) -> None:
     assert "could not be reached" in lines["provider"][0]
 
 
+async def test_mcp_servers_are_looked_at_and_not_started(tmp_path: Path) -> None:
+    """A command that is not there is a problem, and so is a file that can't be used; no secret is printed."""
+    file = tmp_path / "servers.json"
+    env = environment(tmp_path, STEERSMAN_MCP_SERVERS=str(file))
+    file.write_text(
+        '{"shell": {"command": "sh", "env": {"TOKEN": "hidden-word"}}, "gone": {"command": "no-such-command"}, '
+        '"far": {"url": "https://me:hidden-word@mcp.example.com/", "headers": {"Authorization": "hidden-word"}}}'
+    )
+    ended = await steersman("doctor", "--offline", env=env)
+    assert lines_of(ended.out)["mcp"] == [
+        "ok shell: sh, not asked",
+        "problem gone: there is no command 'no-such-command'; install it",
+        "ok far: https://me:[redacted]@mcp.example.com/, not asked",
+    ]
+    assert "hidden-word" not in ended.out + ended.err
+    file.write_text('{"shell": {}}')
+    for command in ("doctor", "serve"):
+        env |= {"STEERSMAN_JWT_SECRET": SECRET, "ANTHROPIC_API_KEY": "sk-ant-test"}
+        ended = await steersman(command, *(["--offline"] if command == "doctor" else []), env=env)
+        assert "shell" in ended.out + ended.err
+        assert "give a command or a url" in ended.out + ended.err
+        assert "Traceback" not in ended.err
+        assert ended.code != 0
+
+
 async def test_redis_is_asked_after_only_where_there_are_several_processes(tmp_path: Path) -> None:
     """A file has no line about it; PostgreSQL without it is worth a note; one that is away is a problem, told well."""
     assert "redis" not in lines_of((await steersman("doctor", "--offline", env=environment(tmp_path))).out)

@@ -1,0 +1,1 @@
+"""Remotes: clients and MCP servers that offer tools to runs."""
