@@ -14,11 +14,11 @@ from engine.remotes.presence import Presence
 from engine.remotes.remote_policy import RemotePolicy
 from engine.remotes.remote_tools import RemoteTools
 from engine.remotes.remotes import Contacts, Remotes
+from engine.run_overrides import RunOverrides
 from engine.sweeping import sweep
 from engine.tool import tool
 from models.call import ToolCall
 from models.enums import FinishReason, RemoteKind, RunStatus, SteerMode, ToolCallState
-from models.overrides import Overrides
 from models.remote import FOREVER, Remote, RemoteTool, get_remotes, open_remote_calls
 from models.run import Run
 from models.verbs.remoting import NewRemote, register_remote
@@ -56,7 +56,7 @@ async def waiting(stage: Stage, node: Node, *remotes: Remote) -> Run:
     for remote in remotes:
         script.tool(f"{remote.name}_read", {"tab": 1})
     stage.play(script)
-    overrides = Overrides(remotes=tuple(remote.id for remote in remotes))
+    overrides = RunOverrides(remotes=tuple(remote.id for remote in remotes))
     run = await node.settled(await node.start(overrides=overrides))
     assert (run.status, run.finish, run.worker) == (RunStatus.WAITING, FinishReason.CLIENT_TOOL, None)
     return run
@@ -143,7 +143,7 @@ async def test_a_remote_that_leaves_within_a_turn_stays_in_the_list_and_is_not_a
     remote = await registered(stage)
     stage.play(Script().tool("think"), Script().tool("browser_read", {"tab": 1}), Script().text("It is away."))
     async with here(stage, remote):
-        run_id = await node.start(overrides=Overrides(remotes=(remote.id,)))
+        run_id = await node.start(overrides=RunOverrides(remotes=(remote.id,)))
         assert (await node.settled(run_id)).status is RunStatus.COMPLETED
     assert [offered(stage, request) for request in range(3)] == [["think", "browser_read"]] * 3
     _, call = await calls(stage, run_id)
@@ -223,7 +223,7 @@ async def test_an_agent_may_want_no_remotes(stage: Stage) -> None:
     remote = await registered(stage)
     stage.play(Script().text("Hello."))
     async with here(stage, remote):
-        await node.settled(await node.start(overrides=Overrides(remotes=(remote.id,))))
+        await node.settled(await node.start(overrides=RunOverrides(remotes=(remote.id,))))
     assert offered(stage, 0) == []
 
 
@@ -249,7 +249,7 @@ async def test_a_call_of_a_server_is_reported_as_interrupted_after_a_crash(stage
         what = {"kind": RemoteKind.MCP, "url": server.url, "tools": tools, "connected_until": FOREVER}
         remote = await registered(stage, "sums", **what)
         stage.play(Script().tool("sums_work"), Script().text("It was interrupted."))
-        run_id = await node.start(overrides=Overrides(remotes=(remote.id,)))
+        run_id = await node.start(overrides=RunOverrides(remotes=(remote.id,)))
         await server.noted("work begun")
         await stage.leases.advance(LEASE_SECONDS + 1)
         other = await with_server(stage, second)
@@ -274,7 +274,7 @@ async def test_a_call_that_may_be_repeated_is_made_again_after_a_crash(stage: St
         remote = await registered(stage, "sums", **what)
         done = tmp_path / "done"
         stage.play(Script().tool("sums_slowly", {"file": str(done)}), Script().text("It was done."))
-        run_id = await node.start(overrides=Overrides(remotes=(remote.id,)))
+        run_id = await node.start(overrides=RunOverrides(remotes=(remote.id,)))
         await server.noted("slowly")
         await stage.leases.advance(LEASE_SECONDS + 1)
         other = await with_server(stage, second)
@@ -326,7 +326,7 @@ async def test_a_run_that_is_cancelled_does_not_wait_for_a_server_to_be_reached(
     node = await with_server(stage, pool)
     what = {"kind": RemoteKind.MCP, "url": f"http://127.0.0.1:{port}/mcp", "tools": (), "connected_until": 0}
     remote = await registered(stage, "silent", **what)
-    run_id = await node.start(overrides=Overrides(remotes=(remote.id,)))
+    run_id = await node.start(overrides=RunOverrides(remotes=(remote.id,)))
     await accepted.wait()
     await node.cancel(run_id)
     assert (await node.settled(run_id)).status is RunStatus.CANCELLED
