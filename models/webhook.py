@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Connection, Index, Integer, Row, String, Table, delete, func, select
@@ -56,7 +56,7 @@ class Webhook:
     id: str
     user_id: str
     url: str
-    secret: str
+    secret: str = field(repr=False)
     created_at: int
     agent: str | None = None
     agent_id: str | None = None

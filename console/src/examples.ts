@@ -261,8 +261,7 @@ query Runs {
 `;
 
 const SCHEDULE = `# Tells an agent something every morning, by the clock
-# of a time zone. "schedules" lists what there is, with
-# the last run of each; deleteSchedule ends one.
+# of a time zone, until deleteSchedule ends it.
 
 mutation CreateSchedule {
   createSchedule(
@@ -283,23 +282,6 @@ mutation CreateSchedule {
       code
       message
       field
-    }
-  }
-}
-
-query Schedules {
-  schedules {
-    nodes {
-      id
-      agent
-      cron
-      timeZone
-      nextAt
-      lastError
-      lastRun {
-        id
-        status
-      }
     }
   }
 }
@@ -329,8 +311,27 @@ mutation CreateWebhook {
     }
   }
 }
+`;
 
-query Webhooks {
+const AUTOMATION = `# What goes by itself: your schedules, with the last run
+# of each, and your webhooks, with what came of telling
+# them of a run's end.
+
+query Automation {
+  schedules {
+    nodes {
+      id
+      agent
+      cron
+      timeZone
+      nextAt
+      lastError
+      lastRun {
+        id
+        status
+      }
+    }
+  }
   webhooks {
     nodes {
       id
@@ -370,4 +371,5 @@ export const TABS: Tabs = [
   { query: LOOK },
   { query: SCHEDULE },
   { query: WEBHOOK },
+  { query: AUTOMATION },
 ];

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -31,7 +31,7 @@ class NewWebhook:
 
     user_id: str
     url: str
-    secret: str
+    secret: str = field(repr=False)
     agent: str | None = None
     agent_id: str | None = None
 
@@ -42,7 +42,7 @@ class Claimed:
 
     delivery: Delivery
     url: str
-    secret: str
+    secret: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ from engine.providers.demo import DemoModel
 from engine.providers.prices import load_prices
 from models.enums import FinishReason, ToolCallState
 from models.page import MAX_SIZE
+from models.verbs.delivering import MAX_WEBHOOKS
+from models.verbs.scheduling import MAX_SCHEDULES
 from models.verbs.sending import QUEUE_CHARACTERS, QUEUE_MESSAGES
 from steersman.app import create_app, drain
 from steersman.auth import mint
@@ -172,7 +174,7 @@ def test_the_limits_of_the_page_are_those_of_the_code() -> None:
     table = TEXT.partition("## Limits")[2]
     limits = Limits()
     numbers = [MAX_INPUT, QUEUE_MESSAGES, QUEUE_CHARACTERS, MAX_TITLE, MAX_REASON, MAX_KEY, MAX_SIZE]
-    numbers += [MAX_METADATA // 1024, limits.depth, limits.fields, limits.tokens]
+    numbers += [MAX_SCHEDULES, MAX_WEBHOOKS, MAX_METADATA // 1024, limits.depth, limits.fields, limits.tokens]
     assert [number for number in numbers if f"{number:,}" not in table] == []
 
 

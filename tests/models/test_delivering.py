@@ -120,6 +120,22 @@ async def test_a_claim_takes_a_few_of_each_webhook(desk: Desk) -> None:
     assert [one.delivery.webhook_id for one in await claimed(desk, 2)] == [busy.id] * 2
 
 
+async def test_a_turn_that_is_ended_from_several_sides_at_once_has_one_delivery(desk: Desk) -> None:
+    """Its loop settles it while it is cancelled, twice; and it is cancelled again when all is over."""
+    webhook = await created(desk)
+    runs = [await desk.open() for _ in range(12)]
+    for run in runs:
+        ends = run.settle(COMPLETED), desk.cancel(run.id), desk.cancel(run.id)
+        await asyncio.gather(*ends, return_exceptions=True)
+        await desk.cancel(run.id)
+    found: list[Claimed] = []
+    while some := await claimed(desk):
+        found += some
+    assert sorted(one.delivery.run_id for one in found) == sorted(run.id for run in runs)
+    assert {one.delivery.webhook_id for one in found} == {webhook.id}
+    assert webhook.secret not in repr([found, webhook])
+
+
 async def test_what_is_gone_disables_its_webhook(desk: Desk) -> None:
     """What waits for it is taken by nobody, and no more is written down."""
     webhook = await created(desk)

@@ -93,6 +93,36 @@ async def test_what_waits_for_an_endpoint_survives_a_restart(tmp_path: Path) -> 
         assert len(endpoint.posts) == 1
 
 
+async def test_what_was_allowed_once_is_checked_again_at_each_post(tmp_path: Path) -> None:
+    """A deployment that allows private addresses no more posts to none, whatever was stored before."""
+    async with receiver() as endpoint, world(tmp_path, settings=OPEN) as w:
+        alice = w.client("alice")
+        await created(alice, url=endpoint.url)
+        await w.stop()
+        w.settings = type(w.settings)(**{**_values(w.settings), "webhook_private": False})
+        await w.start()
+        run = await ran(w, alice)
+        while (last := (await listed(alice))[0]["lastDelivery"]) is None or last["error"] is None:
+            pass
+        assert (last["runId"], last["status"], last["error"]) == (run["id"], None, "The URL must begin with https://.")
+        assert endpoint.posts == []
+
+
+async def test_odd_text_is_stored_as_it_can_be_read(tmp_path: Path) -> None:
+    """In a run's metadata, which the endpoint is told; and in an input that comes again and again."""
+    async with receiver() as endpoint, world(tmp_path, settings=OPEN) as w:
+        alice = w.client("alice")
+        await created(alice, url=endpoint.url)
+        w.play(Script().text("Done."))
+        run = await alice.start("W\0s\ud800", metadata={"k\0": "\udfff"})
+        await alice.settled(run["id"])
+        await endpoint.until(lambda one: one.posts)
+        assert endpoint.posts[0].json["metadata"] == {"k\ufffd": "\ufffd"}
+        given = {"agent": "helper", "input": "W\0s\ud800", "cron": "@daily"}
+        schedule = (await alice.done(documents.CREATE_SCHEDULE, **given))["schedule"]
+        assert schedule["input"] == "W\ufffds\ufffd"
+
+
 def _values(settings: Any) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in settings.__slots__}
 

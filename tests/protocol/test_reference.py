@@ -24,6 +24,7 @@ def test_clients_have_verbs_and_no_way_to_write_rows() -> None:
     verbs |= {"createSchedule", "deleteSchedule", "createWebhook", "deleteWebhook"}
     verbs |= {"registerRemote", "deleteRemote", "answerRemoteCall"}
     verbs |= {"createAgent", "updateAgent", "deleteAgent", "setResource", "deleteResource"}
+    verbs |= {"createSchedule", "deleteSchedule", "createWebhook", "deleteWebhook"}
     assert set(schema.mutation_type.fields) == verbs
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from engine.limits import ByRole
 from engine.streams.redis_client import connect
+from steersman.process import engine_config
 from steersman.settings import BadSettings, Settings, read_settings, reference, secrets_of, shown, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -282,3 +283,11 @@ def test_no_text_breaks_the_reading(environment: dict[str, str]) -> None:
     except BadSettings as bad:
         told = bad.problems
     assert told
+
+
+def test_settings_of_schedules_and_webhooks_reach_the_engine() -> None:
+    """Administrators are those with the role `admin`, and webhooks are public, unless it is set otherwise."""
+    usual = engine_config(read_settings({}))
+    assert (usual.admin_role, usual.webhook_private) == ("admin", False)
+    given = engine_config(read_settings({"STEERSMAN_ADMIN_ROLE": "chief", "STEERSMAN_WEBHOOK_PRIVATE": "on"}))
+    assert (given.admin_role, given.webhook_private) == ("chief", True)
