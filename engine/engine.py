@@ -18,6 +18,8 @@ from engine.budgets import unpriced
 from engine.builtin.fetch_policy import FetchPolicy
 from engine.builtin.registry import BUILTIN
 from engine.builtin.tool_type import ToolSetting, ToolType
+from engine.chats import Chats
+from engine.conversations import Conversations
 from engine.files.opening import open_files
 from engine.housekeeping import keep_house
 from engine.limits import Limits
@@ -59,6 +61,7 @@ class EngineConfig:
     without one they are in the folder `files`, by default one beside the database.
     `context_tokens` is how much a model reads of which nothing else tells; `summary_model` sums long transcripts up.
     `fetch_private` lets tools of the type `fetch` reach private networks and this machine itself.
+    `agent_turns` is how many messages of agents may follow one of a person before agents ask no agent any more.
     `takes=False` has the worker run only what was opened here, and take over nothing that others left.
     """
 
@@ -81,6 +84,7 @@ class EngineConfig:
     context_tokens: int = 200_000
     summary_model: str | None = None
     fetch_private: bool = False
+    agent_turns: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,9 @@ class Engine:
     prices: Prices
     runs: Runs
     stored: StoredAgents
+    chats: Chats
     watching: Watching
+    conversations: Conversations
     attachments: Attachments
     worker: Worker | None
     shop: Workshop
@@ -232,17 +238,21 @@ async def _open_on(
         )
         shop.bell.on_work, shop.bell.on_heard = worker.wake, worker.heard
     runs, stored = Runs(shop, worker), StoredAgents(shop)
+    chats = Chats(shop, worker, runs, agent_turns=config.agent_turns)
+    shop.bell.on_answered = chats.ended
     watching = Watching(DatabaseRows(shop.database), shop.streams, shop.bell, ids=shop.ids)
+    conversations = Conversations(shop.database, watching, shop.bell)
     patrol = Patrol(
         DatabaseSigns(shop.database), shop.streams, shop.bell, shop.clock, poll_seconds=config.cancel_poll_seconds
     )
     shop.bell.on_trust = patrol.hurry
-    parts = (prices, runs, stored, watching, shop.attachments, worker, shop, redis)
+    parts = (prices, runs, stored, chats, watching, conversations, shop.attachments, worker, shop, redis)
     engine = Engine(config, shop.database, agents, *parts)
     work = {
         "housekeeping": keep_house(shop.database, shop.clock),
         "patrol": patrol.walk(),
         "sweep": keep_sweeping(shop, config.cancel_poll_seconds),
+        "chats": chats.keep_passing_on(config.cancel_poll_seconds),
     }
     beside = [asyncio.create_task(one, name=name) for name, one in work.items()]
     try:

@@ -61,6 +61,15 @@ class ToolCallState(StrEnum):
     INTERRUPTED = "INTERRUPTED"
 
 
+class ChatMessageStatus(StrEnum):
+    """Where a message of a thread stands."""
+
+    STREAMING = "STREAMING"
+    DONE = "DONE"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
 class ErrorCode(StrEnum):
     """The stable codes of expected failures (contract.graphql: ErrorCode)."""
 

@@ -13,13 +13,16 @@ from sqlalchemy import Connection, MetaData, text
 import models.agent
 import models.attachment
 import models.call
+import models.chat
+import models.chat_message
 import models.key
 import models.message
 import models.model_call
 import models.purse
 import models.resource
 import models.run
-import models.stream  # noqa: F401 - importing the nouns fills the metadata
+import models.stream
+import models.thread  # noqa: F401 - importing the nouns fills the metadata
 from models.tables import metadata
 
 _FOLDER = Path(__file__).parent / "migrations"

@@ -85,6 +85,7 @@ async def create_agent(info: Info, input: Create) -> CreateAgentPayload:  # noqa
             description=given(input.description),
             picture=given(input.picture),
             config=given(input.config),
+            main_chat_id=given(input.main_chat_id),
             key=given(input.key),
         )
     except Refused as refused:

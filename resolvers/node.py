@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeAlias
 
 import strawberry
 
 from models.agent import StoredAgent
 from models.call import ToolCall
+from models.chat import Chat
+from models.chat_message import ChatMessage
 from models.ids import prefix_of
 from models.message import Message
 from models.model_call import ModelCall
 from models.page import MAX_SIZE
 from models.resource import Resource
 from models.run import Run
+from models.thread import Thread, ThreadResource
 from schema.context import Info, RequestContext
 from schema.errors import BadUserInput
 
-Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource
+Record: TypeAlias = (
+    Run | Message | ToolCall | ModelCall | StoredAgent | Resource | Chat | Thread | ThreadResource | ChatMessage
+)
 
 
 async def get_node(
@@ -41,17 +47,17 @@ async def get_nodes(
 
 async def _load(context: RequestContext, node_id: str) -> Record | None:
     loaders = context.loaders
-    match prefix_of(node_id):
-        case "run":
-            return await loaders.run(node_id)
-        case "msg":
-            return await loaders.message(node_id)
-        case "call":
-            return await loaders.tool_call(node_id)
-        case "mdl":
-            return await loaders.model_call(node_id)
-        case "agt":
-            return await loaders.agent(node_id)
-        case "res":
-            return await loaders.resource(node_id)
-    return None
+    loads: dict[str, Callable[[str], Awaitable[Record | None]]] = {
+        "run": loaders.run,
+        "msg": loaders.message,
+        "call": loaders.tool_call,
+        "mdl": loaders.model_call,
+        "agt": loaders.agent,
+        "res": loaders.resource,
+        "cht": loaders.chat,
+        "thr": loaders.thread,
+        "trs": loaders.thread_resource,
+        "cms": loaders.chat_message,
+    }
+    load = loads.get(prefix_of(node_id) or "")
+    return None if load is None else await load(node_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import strawberry
 from strawberry.scalars import JSON
@@ -18,6 +18,9 @@ from schema.given import given
 from schema.node import Node
 from schema.run import AgentRun
 from schema.scalars import DateTime
+
+if TYPE_CHECKING:
+    from schema.chat import Chat
 
 UNSET: Any = strawberry.UNSET
 ResourceKind = Annotated[str | None, strawberry.argument(description="Those of this kind alone.")]
@@ -41,8 +44,16 @@ async def _kind(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
     return kind_of(root.kind, info.context.engine.roster.kinds.get(root.kind))
 
 
-def _temporary(root: strawberry.Parent[StoredAgent]) -> Any:
-    return False
+def _is_own(agent: StoredAgent, info: Info) -> bool:
+    return agent.user_id == info.context.viewer.id
+
+
+def _config(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
+    return root.config if _is_own(root, info) else None
+
+
+async def _main_chat(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
+    return await info.context.loaders.any_chat(str(root.main_chat_id))
 
 
 async def _resources(
@@ -54,6 +65,8 @@ async def _resources(
     last: Last = UNSET,
     before: Before = UNSET,
 ) -> Any:
+    if not _is_own(root, info):
+        return None
     wanted = given(kind)
     query = ResourceQuery(root.id, None if wanted is None else clean(wanted))
     paging, name = Paging(first, after, last, before), f"resources/{root.id}"
@@ -84,9 +97,13 @@ class Agent(Node):
     description: str | None = strawberry.field(description="What it is for.")
     picture: str | None = strawberry.field(description="The address of its picture.")
     kind: AgentKind = strawberry.field(resolver=_kind, description="The code that it is of.")
-    temporary: bool = strawberry.field(resolver=_temporary, description="Whether it is gone after a restart.")
+    temporary: bool = strawberry.field(description="Whether it is gone after a restart.")
     config: JSON | None = strawberry.field(
-        description="Its configuration as it was given; null for those who only share a chat with it."
+        resolver=_config,
+        description="Its configuration as it was given; null for those who only share a chat with it.",
+    )
+    main_chat: Annotated[Chat, strawberry.lazy("schema.chat")] = strawberry.field(
+        resolver=_main_chat, description="The chat that it was created with; it and its owner are always in it."
     )
     resources: Connection[Resource] | None = strawberry.field(
         resolver=_resources,

@@ -11,12 +11,15 @@ import strawberry
 from engine.user import User
 from models.agent import StoredAgent
 from models.call import ToolCall
+from models.chat import Chat, Member
+from models.chat_message import ChatMessage
 from models.clock import Clock, system_clock
 from models.message import Message
 from models.model_call import ModelCall
 from models.purse import Purse
 from models.resource import Resource
 from models.run import Run
+from models.thread import Thread, ThreadResource
 from models.usage import Usage
 
 if TYPE_CHECKING:
@@ -58,6 +61,34 @@ class Loaders(Protocol):
 
     async def resource(self, resource_id: str) -> Resource | None:
         """A resource of one of the viewer's agents."""
+        ...
+
+    async def met_agent(self, agent_id: str) -> StoredAgent | None:
+        """The agent with this id, whoever owns it: the viewer has met it in a chat."""
+        ...
+
+    async def chat(self, chat_id: str) -> Chat | None:
+        """The chat with this id, where the viewer is in it."""
+        ...
+
+    async def any_chat(self, chat_id: str) -> Chat | None:
+        """The chat with this id; without its title where the viewer is not in it."""
+        ...
+
+    async def chat_members(self, chat_id: str) -> Sequence[Member]:
+        """Who is in a chat."""
+        ...
+
+    async def thread(self, thread_id: str) -> Thread | None:
+        """A thread of one of the chats that the viewer is in."""
+        ...
+
+    async def thread_resource(self, resource_id: str) -> ThreadResource | None:
+        """A resource of such a thread."""
+        ...
+
+    async def chat_message(self, message_id: str) -> ChatMessage | None:
+        """A message of such a thread."""
         ...
 
     async def usage(self, run_id: str) -> Usage:

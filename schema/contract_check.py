@@ -48,24 +48,25 @@ WHOLE = _words("""
     Viewer Model AgentKind ConfigField ToolType Resource
     CreateAgentPayload UpdateAgentInput UpdateAgentPayload DeleteAgentInput DeleteAgentPayload
     SetResourceInput SetResourcePayload DeleteResourceInput DeleteResourcePayload
+    Agent Chat ChatMember Thread ChatMessage ChatMessageStatus CreateChatInput CreateChatPayload
+    UpdateChatMembersInput UpdateChatMembersPayload CreateThreadInput CreateThreadPayload
+    SetThreadResourceInput SetThreadResourcePayload PostMessageInput PostMessagePayload
 """)
 
 # Types of which a part is delivered, and that part.
 PARTLY = {
-    "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes models"),
+    "Query": _words("node nodes viewer run runs approvals agentKinds agent agents toolTypes models chat chats"),
     "Mutation": _words("""
         startRun steerRun withdrawInput cancelRun decideToolCalls completeToolCall retryRun forkRun
         createAgent updateAgent deleteAgent setResource deleteResource
+        createChat updateChatMembers createThread setThreadResource postMessage
     """),
-    "Agent": _words("""
-        id name handle description picture kind temporary config resources runs createdAt updatedAt
-    """),
-    "CreateAgentInput": _words("kind name handle description picture config key"),
-    "Subscription": _words("run runs messages stream runStream approvals"),
+    "CreateAgentInput": _words("kind name handle description picture config mainChatId key"),
+    "Subscription": _words("run runs messages stream runStream approvals chatMessages"),
     "StartRunInput": _words("agent input runId title attachments metadata budget key"),
 }
 
-CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource")
+CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource", "Chat", "Thread", "ChatMessage")
 """Types that come in connections, whose form the contract gives in words."""
 
 _PAGE_INFO = """

@@ -41,6 +41,12 @@ class RunIsMissing(ApiError):
     code = "RUN_NOT_FOUND"
 
 
+class ThreadIsMissing(ApiError):
+    """There is no such thread."""
+
+    code = "NOT_FOUND"
+
+
 @strawberry.type(description="An expected failure of a mutation: what went wrong, and with which argument.")
 class UserError:
     """One reason why a mutation did not do what it was asked."""

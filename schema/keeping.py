@@ -30,6 +30,10 @@ class CreateAgentInput:
     description: str | None = strawberry.field(description=_DESCRIPTION, default=UNSET)
     picture: str | None = strawberry.field(description=_PICTURE, default=UNSET)
     config: JSON | None = strawberry.field(description=_CONFIG, default=UNSET)
+    main_chat_id: strawberry.ID | None = strawberry.field(
+        description="A chat that the viewer is in, to be its main chat; without one it gets a chat of its own.",
+        default=UNSET,
+    )
     key: str | None = strawberry.field(description=KEY, default=UNSET)
 
 

@@ -9,10 +9,13 @@ from graphql import GraphQLAbstractType, GraphQLResolveInfo
 
 from models.agent import StoredAgent
 from models.call import ToolCall
+from models.chat import Chat
+from models.chat_message import ChatMessage
 from models.message import Message
 from models.model_call import ModelCall
 from models.resource import Resource
 from models.run import Run
+from models.thread import Thread, ThreadResource
 
 _TYPES = {
     Run: "AgentRun",
@@ -21,6 +24,10 @@ _TYPES = {
     ModelCall: "ModelCall",
     StoredAgent: "Agent",
     Resource: "Resource",
+    Chat: "Chat",
+    Thread: "Thread",
+    ThreadResource: "Resource",
+    ChatMessage: "ChatMessage",
 }
 
 

@@ -64,6 +64,7 @@ def engine_config(settings: Settings, *, takes: bool = True) -> EngineConfig:
         context_tokens=settings.context_tokens,
         summary_model=settings.summary_model,
         fetch_private=settings.fetch_private,
+        agent_turns=settings.agent_turns,
         takes=takes or settings.database_url.startswith("sqlite:"),
     )
 

@@ -165,6 +165,13 @@ class Settings:
         "Let tools of the type `fetch` reach private networks and this machine itself, where their configuration names "
         "the host (`*` names none). Link-local addresses, where clouds keep a machine's credentials, are never asked.",
     )
+    agent_turns: int = _setting(
+        3,
+        reading.whole(0, 1_000),
+        "number",
+        "How many messages of agents may follow the last one of a person in a thread before what agents say asks no "
+        "other agent any more.",
+    )
     worker: bool = _setting(
         True, reading.switch, "on/off", "Run agents in `serve` too; off leaves that to `steersman worker` processes."
     )

@@ -194,9 +194,73 @@ query Runs {
 }
 `;
 
-const variables = (values: Record<string, string>) => JSON.stringify(values, null, 2);
+const CHAT = `# A chat with people and agents. Agents are stored ones,
+# by their ids (createAgent makes one); each has a main
+# chat already, so you may also take its thread.
 
-/** What a first visit finds: one tab for each thing that one does with a run. */
+mutation CreateChat($agents: [ID!], $users: [String!]) {
+  createChat(
+    input: { title: "Our plans", agents: $agents, users: $users }
+  ) {
+    chat {
+      id
+      members {
+        userId
+        agent {
+          name
+          handle
+        }
+      }
+    }
+    thread {
+      id
+    }
+    errors {
+      code
+      message
+    }
+  }
+}
+`;
+
+const POST = `# The agents in the chat answer, or those alone that you
+# mention by @ and their handle. Watch in the next tab.
+
+mutation PostMessage($threadId: ID!, $text: String!) {
+  postMessage(input: { threadId: $threadId, text: $text }) {
+    message {
+      id
+      seq
+    }
+    errors {
+      code
+      message
+    }
+  }
+}
+`;
+
+const CONVERSATION = `# What is said in a thread, newest first: each message
+# again as it grows, until its status is not STREAMING.
+
+subscription ChatMessages($threadId: ID!, $afterSeq: Int!) {
+  chatMessages(threadId: $threadId, afterSeq: $afterSeq) {
+    id
+    seq
+    senderUserId
+    senderAgent {
+      name
+    }
+    status
+    text
+    runId
+  }
+}
+`;
+
+const variables = (values: Record<string, unknown>) => JSON.stringify(values, null, 2);
+
+/** What a first visit finds: one tab for each thing that one does with a run or in a chat. */
 export const TABS: Tabs = [
   { query: START },
   {
@@ -211,4 +275,7 @@ export const TABS: Tabs = [
   { query: DECIDE, variables: variables({ runId: "run_…", callId: "call_…" }) },
   { query: STOP, variables: variables({ runId: "run_…" }) },
   { query: LOOK },
+  { query: CHAT, variables: variables({ agents: [], users: [] }) },
+  { query: POST, variables: variables({ threadId: "thr_…", text: "Hello, all." }) },
+  { query: CONVERSATION, variables: variables({ threadId: "thr_…", afterSeq: 0 }) },
 ];

@@ -83,3 +83,15 @@ class NoSuchResource(Exception):
 
 class TooMany(Exception):
     """The agent has as many resources as it may have."""
+
+
+class ChatMissing(Exception):
+    """The user is in no such chat."""
+
+
+class MemberMissing(Exception):
+    """An agent that is to be a member is not there; its id is the argument."""
+
+
+class MemberBound(Exception):
+    """An agent and its owner stay in its main chat, which is temporary where the agent is, and only there."""

@@ -18,6 +18,7 @@ from models.resource import (
     resource_from_row,
     resource_to_row,
 )
+from models.verbs.chatting import NewChat, insert_chat, join_main_chat, leave_chats
 from models.verbs.errors import AgentMissing, HandleInUse, NoSuchResource, TooMany
 from models.verbs.row import NewId
 
@@ -26,7 +27,7 @@ MAX_RESOURCES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class NewAgent:
-    """What an agent is created with."""
+    """What an agent is created with. Without a main chat that is there already, it gets one of its own."""
 
     user_id: str
     name: str
@@ -35,12 +36,14 @@ class NewAgent:
     handle: str | None = None
     description: str | None = None
     picture: str | None = None
+    main_chat_id: str | None = None
 
 
 def create_agent(c: Connection, *, new: NewAgent, key: Key | None, ids: NewId, at: int) -> StoredAgent:
-    """Write the agent; the same key gives the same one, as it is now.
+    """Write the agent, in its main chat; the same key gives the same one, as it is now.
 
-    Raises HandleInUse, KeyUsedOtherwise, and AgentMissing where the one that the key has made is there no more.
+    Raises HandleInUse, KeyUsedOtherwise, AgentMissing where the one that the key has made is there no more, and of the
+    main chat that was named ChatMissing, MemberBound, TooMany.
     """
     if (known := claim_key(c, key, at)) is not None:
         made = agent_named(c, new.user_id, known["agent_id"])
@@ -53,8 +56,18 @@ def create_agent(c: Connection, *, new: NewAgent, key: Key | None, ids: NewId, a
         c.execute(insert(agents).values(agent_to_row(agent)))
     except IntegrityError as error:  # its id is new: the handle is not
         raise HandleInUse(agent.handle) from error
+    agent = _with_main_chat(c, agent, ids, at)
     keep_answer(c, key, {"agent_id": agent.id})
     return agent
+
+
+def _with_main_chat(c: Connection, agent: StoredAgent, ids: NewId, at: int) -> StoredAgent:
+    if agent.main_chat_id is not None:
+        join_main_chat(c, agent.main_chat_id, agent.user_id, agent.id, at, temporary=agent.temporary)
+        return agent
+    chat, _ = insert_chat(c, NewChat(agent.user_id, agent.name, agent.temporary, agents=(agent.id,)), ids, at)
+    c.execute(update(agents).where(agents.c.id == agent.id).values(main_chat_id=chat.id))
+    return replace(agent, main_chat_id=chat.id)
 
 
 def update_agent(c: Connection, *, user_id: str, agent_id: str, changes: dict[str, Any], at: int) -> StoredAgent:
@@ -69,8 +82,9 @@ def update_agent(c: Connection, *, user_id: str, agent_id: str, changes: dict[st
 
 
 def delete_agent(c: Connection, *, user_id: str, agent_id: str) -> None:
-    """Remove an agent with its resources; its runs stay. Raises AgentMissing."""
+    """Remove an agent with its resources, and take it out of its chats; its runs stay. Raises AgentMissing."""
     _locked(c, user_id, agent_id)
+    leave_chats(c, agent_id)
     c.execute(delete(agent_resources).where(agent_resources.c.agent_id == agent_id))
     c.execute(delete(agents).where(agents.c.id == agent_id))
 

@@ -62,7 +62,7 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], Any]] = {
 AGENT = StoredAgent(new_id("agt"), "alice", "Ada", "expert", {}, NOW, NOW)
 _RESOURCE = {"agentId": AGENT.id, "key": "k", "kind": "document"}
 _PLACE = {"agent_id": AGENT.id, "key": "k", "kind": "document"}
-_BLANK = {"handle": None, "description": None, "picture": None, "config": None, "key": None}
+_BLANK = {"handle": None, "description": None, "picture": None, "config": None, "main_chat_id": None, "key": None}
 KEEPING: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "createAgent": ({"kind": "expert", "name": "Ada"}, "create", {"kind": "expert", "name": "Ada", **_BLANK}),
     "updateAgent": (
