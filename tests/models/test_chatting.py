@@ -33,7 +33,8 @@ from models.verbs.errors import ChatMissing, MemberMissing
 from models.verbs.history import HISTORY_CHARACTERS, HISTORY_MESSAGES, history_of
 from models.verbs.keeping import NewAgent, create_agent
 from models.verbs.opening import NewRun, Said
-from models.verbs.posting import Asked, Posted, pass_on, post_message
+from models.verbs.posting import FULL, Asked, Posted, pass_on, post_message
+from models.verbs.sending import QUEUE_MESSAGES
 from models.verbs.settling import End
 from tests.support.desk import COMPLETED, Desk, Hands, a_key
 
@@ -103,6 +104,17 @@ async def test_a_post_is_stored_once_under_a_key(desk: Desk) -> None:
     again = await post(desk, thread, ask(ada), key=key)
     assert (again.message, again.begun, again.steered) == (first.message, (), ())
     assert len(await said(desk, thread)) == 2
+
+
+async def test_an_agent_with_too_much_to_read_says_so(desk: Desk) -> None:
+    """By a FAILED message; the post is stored, and the answer under way goes on."""
+    thread, (ada,) = await chat_with(desk, "ada")
+    for _ in range(QUEUE_MESSAGES + 2):
+        await post(desk, thread, ask(ada))
+    *_, last, refusal = await said(desk, thread)
+    assert (last.user_id, refusal.agent_id, refusal.status) == (ALICE, ada, ChatMessageStatus.FAILED)
+    assert refusal.text == FULL
+    assert (await said(desk, thread))[1].status is ChatMessageStatus.STREAMING
 
 
 async def test_an_agent_that_has_left_meanwhile_is_not_asked(desk: Desk) -> None:
