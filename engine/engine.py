@@ -18,6 +18,8 @@ from engine.budgets import unpriced
 from engine.builtin.fetch_policy import FetchPolicy
 from engine.builtin.registry import BUILTIN
 from engine.builtin.tool_type import ToolSetting, ToolType
+from engine.chats import Chats
+from engine.conversations import Conversations
 from engine.courier import Courier
 from engine.files.opening import open_files
 from engine.housekeeping import keep_house
@@ -49,6 +51,7 @@ from models.database import IDLE_TRANSACTION_MS, Database
 from models.ids import Ids
 from models.migrate import newest_revision, revision_of
 from models.single_process import hold_file
+from models.verbs.chatting import drop_temporary_chats
 from models.verbs.claiming import release_all
 from models.verbs.expiring import drop_temporary
 
@@ -73,6 +76,7 @@ class EngineConfig:
     engine fire schedules, or post to webhooks. Those with the role `admin_role` may create schedules for other users.
     `webhook_private` lets webhooks be at private networks and this machine itself, and be asked by plain HTTP.
     `remotes` says what remotes may do.
+    `agent_turns` is how many messages of agents may follow one of a person before agents ask no agent any more.
     """
 
     database_url: str
@@ -98,6 +102,7 @@ class EngineConfig:
     admin_role: str = "admin"
     webhook_private: bool = False
     remotes: RemotePolicy = field(default_factory=RemotePolicy)
+    agent_turns: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,9 @@ class Engine:
     schedules: Schedules
     webhooks: Webhooks
     remotes: Remotes
+    chats: Chats
     watching: Watching
+    conversations: Conversations
     attachments: Attachments
     worker: Worker | None
     shop: Workshop
@@ -181,6 +188,7 @@ async def open_engine(
                 await database.write(release_all)
                 while await database.write(drop_temporary, at=None):
                     pass
+                await database.write(drop_temporary_chats, at=None)
             name = f"{socket.gethostname()[:64]}:{os.getpid()}:{fakes.ids('wrk')}"
             async with agents.open_deps() as deps, _carried(config, database, name) as shared:
                 setting = ToolSetting(fetch=FetchPolicy(private=config.fetch_private), clock=fakes.clock)
@@ -262,7 +270,10 @@ async def _open_on(
         )
         shop.bell.on_work, shop.bell.on_heard = worker.wake, worker.heard
     runs, stored = Runs(shop, worker), StoredAgents(shop)
+    chats = Chats(shop, worker, runs, agent_turns=config.agent_turns)
+    shop.bell.on_answered = chats.ended
     watching = Watching(DatabaseRows(shop.database), shop.streams, shop.bell, ids=shop.ids)
+    conversations = Conversations(shop.database, watching, shop.bell)
     patrol = Patrol(
         DatabaseSigns(shop.database), shop.streams, shop.bell, shop.clock, poll_seconds=config.cancel_poll_seconds
     )
@@ -271,14 +282,15 @@ async def _open_on(
     policy = FetchPolicy(private=config.webhook_private)
     presence = Presence(shop.database, shop.clock, config.remotes.grace_seconds)
     remotes = Remotes(shop, runs, config.remotes, pool, presence)
-    by_data = (stored, schedules, Webhooks(shop, policy), remotes)
-    parts = (prices, runs, *by_data, watching, shop.attachments, worker, shop, redis)
+    by_data = (stored, schedules, Webhooks(shop, policy), remotes, chats)
+    parts = (prices, runs, *by_data, watching, conversations, shop.attachments, worker, shop, redis)
     engine = Engine(config, shop.database, agents, *parts)
     work = {
         "housekeeping": keep_house(shop.database, shop.clock),
         "patrol": patrol.walk(),
         "sweep": keep_sweeping(shop, config.cancel_poll_seconds, config.remotes.grace_seconds),
         "presence": presence.keep(),
+        "chats": chats.keep_passing_on(config.cancel_poll_seconds),
     }
     if config.takes:
         work["schedules"] = schedules.keep_firing(config.cancel_poll_seconds)

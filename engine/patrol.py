@@ -20,6 +20,7 @@ from models.clock import Clock
 from models.database import Database
 from models.run import Sign, changed_signs, signs_of
 from models.stream import stream_heads
+from models.thread import thread_signs
 
 log = logging.getLogger("steersman.patrol")
 TRUSTING_SECONDS = 30.0
@@ -62,8 +63,10 @@ class DatabaseSigns:
         return found
 
     async def signs_of(self, run_ids: Collection[str]) -> list[Sign]:
-        """The signs of these runs."""
-        return [sign for chunk in _chunks(run_ids) for sign in await self._database.read(signs_of, chunk)]
+        """The signs of these runs, and of threads among them, which ring as runs do."""
+        threads = {run_id for run_id in run_ids if run_id.startswith("thr_")}
+        asked = ((signs_of, {*run_ids} - threads), (thread_signs, threads))
+        return [sign for read, ids in asked for one in _chunks(ids) for sign in await self._database.read(read, one)]
 
     async def changed_signs(self, since: int, user_ids: Collection[str] | None) -> list[Sign]:
         """The signs of the runs of these users, or everybody's, that were changed at `since` or later."""

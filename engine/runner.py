@@ -226,7 +226,8 @@ class Runner:
             agent = await self.shop.roster.of_run(self.run, self.shop.read)
         except Refused as refused:
             return failed(refused.code, refused.message)
-        if agent.remotes and self.run.overrides is not None and self.run.overrides.remotes:
+        own = self.run.overrides
+        if agent.remotes and own is not None and (own.remotes or own.lent):
             agent = agent.equipped(await self._remote_tools(agent))
         models = self.shop.models_of(agent)
         if not models:
@@ -372,6 +373,8 @@ class Runner:
         turn = {"seq": self.run.seq + 1, "holder": self.shop.holder, "next_stream": self.shop.ids("str")}
         done = await self.verb(suspend, waits=waits, ids=self.shop.ids, **turn)
         self._ended = done.run.status is not RunStatus.RUNNING
+        for remote_id in {wait.asked.remote_id for wait in waits if wait.asked is not None}:
+            self.shop.bell.ring(remote_id, "")  # it may be lent by somebody who does not hear of this user's runs
         self.control.interrupt(done.run.interrupting)
 
     async def announce(self) -> None:

@@ -310,6 +310,10 @@ class Runs:
         kept = key_of(user, "forkRun", key, runId=run_id, seq=seq, input=text)
         return (await self._begin(fork, run_id=run_id, seq=seq, text=text, key=kept, budget=bounds)).run
 
+    async def terms(self, user: User, chosen: Chosen) -> Bounds | None:
+        """The bounds of a turn of this agent that the user would begin, where he may. Raises what `start` does."""
+        return await self._affordable(user, self._permitted(user, chosen), None)
+
     # ------------------------------------------------------------------ what they share
 
     async def _open(

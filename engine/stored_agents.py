@@ -18,7 +18,7 @@ from models.ids import prefix_of
 from models.key import KeyUsedOtherwise
 from models.resource import DOCUMENT, TOOLS
 from models.text import clean
-from models.verbs.errors import AgentMissing, HandleInUse, NoSuchResource, TooMany
+from models.verbs.errors import AgentMissing, ChatMissing, HandleInUse, MemberBound, NoSuchResource, TooMany
 from models.verbs.keeping import (
     MAX_RESOURCES,
     NewAgent,
@@ -60,17 +60,19 @@ class StoredAgents:
         config: Any = None,
         temporary: bool = False,
         shared_with: Sequence[str] | None = None,
+        main_chat_id: str | None = None,
         key: str | None = None,
     ) -> StoredAgent:
-        """A new agent of a kind; the same key gives the same one."""
+        """A new agent of a kind, in a main chat of its own unless one is named; the same key gives the same one."""
         given = {"name": name, "handle": handle, "description": description, "picture": picture}
-        checked, roles = _object(config), _roles(shared_with)
-        more = {"temporary": temporary, "shared_with": roles}
+        main = None if main_chat_id is None else clean(main_chat_id)
+        more: dict[str, Any] = {"temporary": temporary, "shared_with": _roles(shared_with), "main_chat_id": main}
         told = {name: value for name, value in more.items() if value}
+        checked = _object(config)
         kept = key_of(user, "createAgent", key, kind=kind, **given, config=checked, **told)
         values = self._checked(given)
         self._check_fits(user, kind, checked)
-        new = NewAgent(user_id=user.id, kind=kind, config=checked, temporary=temporary, shared_with=roles, **values)
+        new = NewAgent(user_id=user.id, kind=kind, config=checked, **values, **more)
         return await self._do(create_agent, new=new, key=kept, ids=self._shop.ids, at=self._shop.clock())
 
     async def update(self, user: User, *, agent_id: str, changes: Mapping[str, Any]) -> StoredAgent:
@@ -124,6 +126,11 @@ class StoredAgents:
             raise HandleTaken(field=("handle",)) from None
         except AgentMissing:
             raise NotFound("There is no such agent.", field=("id",)) from None
+        except ChatMissing:
+            raise NotFound("There is no such chat.", field=("main_chat_id",)) from None
+        except MemberBound:
+            message = "The main chat of a temporary agent is a temporary chat, and that of any other is not."
+            raise InvalidInput(message, field=("main_chat_id",)) from None
         except NoSuchResource:
             raise NotFound("The agent has no such resource.", field=("key",)) from None
         except TooMany:

@@ -16,6 +16,7 @@ from engine.streams.bell import tell_others
 from engine.workshop import Workshop
 from models.away import DatabaseAway
 from models.enums import RunStatus
+from models.verbs.chatting import drop_temporary_chats
 from models.verbs.delegating import resume
 from models.verbs.expiring import drop_temporary
 from models.verbs.remoting import forsake
@@ -55,8 +56,10 @@ async def sweep(shop: Workshop, *, leaving: bool = True) -> None:
     if leaving:
         await _all(shop, forsake, "closed calls that waited for a remote which has left")
     await _all(shop, resume, "let a run go on whose child waits no more")
-    if dropped := await shop.database.write(drop_temporary, at=shop.clock()):
+    while dropped := await shop.database.write(drop_temporary, at=shop.clock()):
         log.info("dropped %d temporary agents that nobody has used for long", dropped)
+    while dropped := await shop.database.write(drop_temporary_chats, at=shop.clock()):
+        log.info("dropped %d temporary chats that nobody has posted in for long", dropped)
 
 
 async def _all(shop: Workshop, verb: Callable[..., list[Done]], what: str) -> None:

@@ -28,6 +28,7 @@ agents = Table(
     Column("updated_at", BigInteger, nullable=False),
     Column("temporary", Boolean, nullable=False, server_default="0"),
     Column("expires_at", BigInteger),
+    Column("main_chat_id", String(64)),
     Index("ix_agents_expires_at", "expires_at"),
     Index("ix_agents_user_id_id", "user_id", "id"),
     Index("ix_agents_handle", "handle", unique=True),
@@ -41,6 +42,7 @@ class StoredAgent:
     """An agent as its row has it. `handle` is nobody else's; `config` is what was given, without the kind's defaults.
 
     One that is `temporary` is gone at `expires_at`, which its use moves on.
+    `main_chat_id` is its main chat, which every agent has.
     Times are milliseconds since the epoch, UTC.
     """
 
@@ -56,6 +58,7 @@ class StoredAgent:
     picture: str | None = None
     temporary: bool = False
     expires_at: int | None = None
+    main_chat_id: str | None = None
 
     @property
     def word(self) -> str:

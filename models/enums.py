@@ -68,6 +68,15 @@ class RemoteKind(StrEnum):
     MCP = "MCP"
 
 
+class ChatMessageStatus(StrEnum):
+    """Where a message of a thread stands."""
+
+    STREAMING = "STREAMING"
+    DONE = "DONE"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
 class ErrorCode(StrEnum):
     """The stable codes of expected failures (contract.graphql: ErrorCode)."""
 

@@ -13,6 +13,8 @@ from sqlalchemy import Connection, MetaData, text
 import models.agent
 import models.attachment
 import models.call
+import models.chat
+import models.chat_message
 import models.key
 import models.message
 import models.model_call
@@ -22,6 +24,7 @@ import models.resource
 import models.run
 import models.schedule
 import models.stream
+import models.thread
 import models.webhook  # noqa: F401 - importing the nouns fills the metadata
 from models.tables import metadata
 

@@ -30,8 +30,9 @@ class Overrides:
     """What a run has of its own. None means the agent's.
 
     `system` and `tools` stand in the place of the agent's system prompt and of all its tools; `added` are tools beside
-    those, and `remotes` the ids of remotes whose tools it may use. `options` are fields of the agent's kind, in the
-    place of what its configuration says of them.
+    those, and `remotes` the ids of remotes of its owner's whose tools it may use. `lent` are those of whoever lends
+    them to the thread that it answers in. `options` are fields of the agent's kind, in the place of what its
+    configuration says of them.
     """
 
     system: str | None = None
@@ -39,6 +40,7 @@ class Overrides:
     remotes: tuple[str, ...] | None = None
     added: tuple[RunTool, ...] = ()
     options: dict[str, Any] | None = None
+    lent: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any] | None:
         """As it is kept on the run's row; None where there is nothing to keep."""
@@ -51,6 +53,8 @@ class Overrides:
             values["remotes"] = list(self.remotes)
         if self.added:
             values["added"] = [one.to_json() for one in self.added]
+        if self.lent:
+            values["lent"] = list(self.lent)
         if self.options:
             values["options"] = self.options
         return values or None
@@ -67,6 +71,7 @@ class Overrides:
             remotes=None if remotes is None else tuple(remotes),
             added=_tools(value.get("added", ())),
             options=value.get("options"),
+            lent=tuple(value.get("lent", ())),
         )
 
 

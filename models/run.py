@@ -76,6 +76,7 @@ agent_runs = Table(
     Column("step_max_tokens", Integer),
     Column("purses", Json),
     Column("overrides", Json),
+    Column("thread_id", String(64)),
     # the transcript's head
     Column("seq", Integer, nullable=False),
     Column("steps", Integer, nullable=False),
@@ -150,7 +151,7 @@ class Run:
     a sub-agent's, so that it begins no second (see `child_key`). `roles` are those the owner had when the turn began,
     `context` trusted values that only server code sets; tools see both. `agent` is the name of a code-defined agent, or
     the word of the stored agent `agent_id` when the run was opened, whose kind is then `kind`. `overrides` is what the
-    run has in its agent's place.
+    run has in its agent's place. `thread_id` is the thread of a chat in which its first turn answers.
     """
 
     id: str
@@ -196,6 +197,7 @@ class Run:
     agent_id: str | None = None
     kind: str | None = None
     overrides: Overrides | None = None
+    thread_id: str | None = None
 
     @property
     def code(self) -> str:

@@ -33,3 +33,10 @@ def clean_json(value: Any) -> Any:
 def utf16_length(text: str) -> int:
     """The length in UTF-16 code units, as a browser's string length counts it."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def utf16_prefix(text: str, units: int) -> str:
+    """The first so many UTF-16 code units of the text; a pair that is cut in the middle becomes U+FFFD."""
+    if text.isascii():
+        return text[:units]
+    return text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "replace")

@@ -89,6 +89,7 @@ async def create_agent(info: Info, input: Create) -> CreateAgentPayload:  # noqa
             config=given(input.config),
             temporary=given(input.temporary) or False,
             shared_with=given(input.shared_with),
+            main_chat_id=given(input.main_chat_id),
             key=given(input.key),
         )
     except Refused as refused:

@@ -7,14 +7,16 @@ shows must be read after the event. So one set of loaders serves all operations 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
 
 from engine.user import User
-from models.agent import AgentQuery, StoredAgent, agents_usable
+from models.agent import AgentQuery, StoredAgent, agents_usable, get_agents
 from models.call import ToolCall, get_calls
+from models.chat import Chat, Member, chats_of_user, get_chats, members_of_chats
+from models.chat_message import ChatMessage, chat_messages_of_user
 from models.child import pending_calls
 from models.database import Database
 from models.ids import prefix_of
@@ -26,6 +28,7 @@ from models.resource import Resource, resources_of_user
 from models.run import Run, get_runs
 from models.schedule import Schedule, get_schedules
 from models.share import shares_of
+from models.thread import Thread, ThreadResource, thread_resources_of_user, threads_of_user
 from models.usage import Usage
 from models.webhook import Webhook, get_webhooks
 from resolvers.access import (
@@ -71,6 +74,15 @@ class BatchedLoaders:
         self._schedules: DataLoader[str, Schedule | None] = self._loader(self._read_schedules)
         self._webhooks: DataLoader[str, Webhook | None] = self._loader(self._read_webhooks)
         self._remotes: DataLoader[str, Remote | None] = self._loader(self._read_remotes)
+        self._met_agents: DataLoader[str, StoredAgent | None] = self._loader(get_agents)
+        self._chats: DataLoader[str, Chat | None] = self._loader(self._of_user(chats_of_user))
+        self._any_chats: DataLoader[str, Chat | None] = self._loader(get_chats)
+        self._members: DataLoader[str, list[Member] | None] = self._loader(members_of_chats)
+        self._threads: DataLoader[str, Thread | None] = self._loader(self._of_user(threads_of_user))
+        self._thread_resources: DataLoader[str, ThreadResource | None] = self._loader(
+            self._of_user(thread_resources_of_user)
+        )
+        self._chat_messages: DataLoader[str, ChatMessage | None] = self._loader(self._of_user(chat_messages_of_user))
         self._call_ids = CallIds(database)
         self._reads: DataLoader[_Read, Any] = DataLoader(self._read_all, cache=False)
 
@@ -118,6 +130,37 @@ class BatchedLoaders:
         """A remote that the viewer may use."""
         return await loaded(self._remotes, remote_id) if prefix_of(remote_id) == "rmt" else None
 
+    async def met_agent(self, agent_id: str) -> StoredAgent | None:
+        """The agent with this id, whoever owns it: the viewer has met it in a chat."""
+        return await loaded(self._met_agents, agent_id)
+
+    async def chat(self, chat_id: str) -> Chat | None:
+        """The chat with this id, where the viewer is in it."""
+        return await loaded(self._chats, chat_id) if prefix_of(chat_id) == "cht" else None
+
+    async def any_chat(self, chat_id: str) -> Chat | None:
+        """The chat with this id; without its title where the viewer is not in it."""
+        if (chat := await self.chat(chat_id)) is not None:
+            return chat
+        chat = await loaded(self._any_chats, chat_id)
+        return None if chat is None else replace(chat, title=None)
+
+    async def chat_members(self, chat_id: str) -> Sequence[Member]:
+        """Who is in a chat."""
+        return await loaded(self._members, chat_id) or ()
+
+    async def thread(self, thread_id: str) -> Thread | None:
+        """A thread of one of the chats that the viewer is in."""
+        return await loaded(self._threads, thread_id) if prefix_of(thread_id) == "thr" else None
+
+    async def thread_resource(self, resource_id: str) -> ThreadResource | None:
+        """A resource of such a thread."""
+        return await loaded(self._thread_resources, resource_id) if prefix_of(resource_id) == "trs" else None
+
+    async def chat_message(self, message_id: str) -> ChatMessage | None:
+        """A message of such a thread."""
+        return await loaded(self._chat_messages, message_id) if prefix_of(message_id) == "cms" else None
+
     async def usage(self, run_id: str) -> Usage:
         """What all model calls of a run used; nothing, at no cost, where there were none."""
         usage = await loaded(self._usage, run_id)
@@ -144,6 +187,16 @@ class BatchedLoaders:
             return [found.get(key) for key in keys]
 
         return DataLoader(load, max_batch_size=BATCH, cache=False)
+
+    def _of_user(
+        self, get: Callable[[Any, str, Sequence[str]], dict[str, V]]
+    ) -> Callable[[Any, Sequence[str]], dict[str, V]]:
+        """A read of records by id, of those that the viewer may see."""
+
+        def read(connection: Any, ids: Sequence[str]) -> dict[str, V]:
+            return {} if self._user is None else get(connection, self._user.id, ids)
+
+        return read
 
     def _read_runs(self, connection: Any, ids: Sequence[str]) -> dict[str, Run]:
         return visible_runs(self._user, get_runs(connection, ids))

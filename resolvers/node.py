@@ -10,6 +10,8 @@ import strawberry
 
 from models.agent import StoredAgent
 from models.call import ToolCall
+from models.chat import Chat
+from models.chat_message import ChatMessage
 from models.ids import prefix_of
 from models.message import Message
 from models.model_call import ModelCall
@@ -18,11 +20,26 @@ from models.remote import Remote
 from models.resource import Resource
 from models.run import Run
 from models.schedule import Schedule
+from models.thread import Thread, ThreadResource
 from models.webhook import Webhook
 from schema.context import Info, RequestContext
 from schema.errors import BadUserInput
 
-Record: TypeAlias = Run | Message | ToolCall | ModelCall | StoredAgent | Resource | Remote | Schedule | Webhook
+Record: TypeAlias = (
+    Run
+    | Message
+    | ToolCall
+    | ModelCall
+    | StoredAgent
+    | Resource
+    | Chat
+    | Thread
+    | ThreadResource
+    | ChatMessage
+    | Remote
+    | Schedule
+    | Webhook
+)
 
 
 async def get_node(
@@ -53,6 +70,10 @@ async def _load(context: RequestContext, node_id: str) -> Record | None:
         "agt": loaders.agent,
         "res": loaders.resource,
         "rmt": loaders.remote,
+        "cht": loaders.chat,
+        "thr": loaders.thread,
+        "trs": loaders.thread_resource,
+        "cms": loaders.chat_message,
         "sch": loaders.schedule,
         "whk": loaders.webhook,
     }

@@ -23,6 +23,16 @@ from resolvers.agents import (
     update_agent,
 )
 from resolvers.approvals import complete_tool_call, decide_tool_calls, list_approvals, watch_approvals
+from resolvers.chats import (
+    create_chat,
+    create_thread,
+    get_chat,
+    list_chats,
+    post_message,
+    set_thread_resource,
+    update_chat_members,
+    watch_chat_messages,
+)
 from resolvers.loaders import BatchedLoaders
 from resolvers.node import get_node, get_nodes
 from resolvers.prompting import add_run_tools, prompt_agent
@@ -37,6 +47,14 @@ from schema.agent import Agent
 from schema.agent_kind import AgentKind, ToolType
 from schema.approvals import CompleteToolCallPayload, DecideToolCallsPayload
 from schema.call import ToolCall
+from schema.chat import Chat, ChatMessage
+from schema.chatting import (
+    CreateChatPayload,
+    CreateThreadPayload,
+    PostMessagePayload,
+    SetThreadResourcePayload,
+    UpdateChatMembersPayload,
+)
 from schema.connections import Connection
 from schema.context import Info, RequestContext
 from schema.errors import AgentRequiresUser
@@ -143,6 +161,14 @@ class Query:
         resolver=list_models,
         graphql_type=list[Model],
         description="The models that this deployment knows, and whether agents may use them.",
+    )
+    chat = strawberry.field(
+        resolver=get_chat,
+        graphql_type=Chat | None,
+        description="A chat that the viewer is in; null where there is none, and where the viewer is not in it.",
+    )
+    chats = strawberry.field(
+        resolver=list_chats, graphql_type=Connection[Chat], description="The chats that the viewer is in, newest first."
     )
 
 
@@ -283,6 +309,34 @@ class Mutation:
         graphql_type=AnswerRemoteCallPayload,
         description="Answer a call of a client's tool, once. With the last call that it waits for the run goes on.",
     )
+    create_chat = strawberry.field(
+        resolver=create_chat,
+        graphql_type=CreateChatPayload,
+        description="Make a chat of people and agents, with its first thread.",
+    )
+    update_chat_members = strawberry.field(
+        resolver=update_chat_members,
+        graphql_type=UpdateChatMembersPayload,
+        description="Let people and agents into a chat, or take them out; taking out oneself is leaving it.",
+    )
+    create_thread = strawberry.field(
+        resolver=create_thread,
+        graphql_type=CreateThreadPayload,
+        description="Begin a further thread of a chat, with nothing said in it.",
+    )
+    set_thread_resource = strawberry.field(
+        resolver=set_thread_resource,
+        graphql_type=SetThreadResourcePayload,
+        description="Give the agents of a thread a remote to use in it, or take it away.",
+    )
+    post_message = strawberry.field(
+        resolver=post_message,
+        graphql_type=PostMessagePayload,
+        description=(
+            "Post a message in a thread: the agents that it mentions answer it, else all that are in the chat. One "
+            "that is answering already takes it in."
+        ),
+    )
 
 
 @strawberry.type(
@@ -337,6 +391,14 @@ class Subscription:
         resolver=watch_run_stream,
         graphql_type=StreamEvent,
         description="One generation of a run, the current one by default, and then every later one, missing none.",
+    )
+    chat_messages = strawberry.subscription(
+        resolver=watch_chat_messages,
+        graphql_type=ChatMessage,
+        description=(
+            "The messages of a thread as they are, then each new one, and each that is being written again as it "
+            "grows, up to what it stays. It completes when the viewer leaves the chat."
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import strawberry
 from strawberry.scalars import JSON
@@ -18,6 +18,9 @@ from schema.given import given
 from schema.node import Node
 from schema.run import AgentRun
 from schema.scalars import DateTime
+
+if TYPE_CHECKING:
+    from schema.chat import Chat
 
 UNSET: Any = strawberry.UNSET
 ResourceKind = Annotated[str | None, strawberry.argument(description="Those of this kind alone.")]
@@ -41,12 +44,20 @@ async def _kind(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
     return kind_of(root.kind, info.context.engine.roster.kinds.get(root.kind))
 
 
+def _is_own(agent: StoredAgent, info: Info) -> bool:
+    return agent.user_id == info.context.viewer.id
+
+
 def _config(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
-    return root.config if root.user_id == info.context.viewer.id else None
+    return root.config if _is_own(root, info) else None
 
 
 async def _shared_with(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
-    return await info.context.loaders.shares(root.id) if root.user_id == info.context.viewer.id else None
+    return await info.context.loaders.shares(root.id) if _is_own(root, info) else None
+
+
+async def _main_chat(root: strawberry.Parent[StoredAgent], info: Info) -> Any:
+    return await info.context.loaders.any_chat(str(root.main_chat_id))
 
 
 async def _resources(
@@ -58,9 +69,9 @@ async def _resources(
     last: Last = UNSET,
     before: Before = UNSET,
 ) -> Any:
-    wanted = given(kind)
-    if root.user_id != info.context.viewer.id:
+    if not _is_own(root, info):
         return None
+    wanted = given(kind)
     query = ResourceQuery(root.id, None if wanted is None else clean(wanted))
     paging, name = Paging(first, after, last, before), f"resources/{root.id}"
     return await page(info.context, name, paging, find=find_resources, count=count_resources, of=query)
@@ -101,6 +112,9 @@ class Agent(Node):
     config: JSON | None = strawberry.field(
         resolver=_config,
         description="Its configuration as it was given; null for all but its owner.",
+    )
+    main_chat: Annotated[Chat, strawberry.lazy("schema.chat")] = strawberry.field(
+        resolver=_main_chat, description="The chat that it was created with; it and its owner are always in it."
     )
     resources: Connection[Resource] | None = strawberry.field(
         resolver=_resources,

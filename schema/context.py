@@ -11,6 +11,8 @@ import strawberry
 from engine.user import User
 from models.agent import StoredAgent
 from models.call import ToolCall
+from models.chat import Chat, Member
+from models.chat_message import ChatMessage
 from models.clock import Clock, system_clock
 from models.message import Message
 from models.model_call import ModelCall
@@ -19,6 +21,7 @@ from models.remote import Remote
 from models.resource import Resource
 from models.run import Run
 from models.schedule import Schedule
+from models.thread import Thread, ThreadResource
 from models.usage import Usage
 from models.webhook import Webhook
 
@@ -77,6 +80,33 @@ class Loaders(Protocol):
 
     async def remote(self, remote_id: str) -> Remote | None:
         """A remote that the viewer may use."""
+
+    async def met_agent(self, agent_id: str) -> StoredAgent | None:
+        """The agent with this id, whoever owns it: the viewer has met it in a chat."""
+        ...
+
+    async def chat(self, chat_id: str) -> Chat | None:
+        """The chat with this id, where the viewer is in it."""
+        ...
+
+    async def any_chat(self, chat_id: str) -> Chat | None:
+        """The chat with this id; without its title where the viewer is not in it."""
+        ...
+
+    async def chat_members(self, chat_id: str) -> Sequence[Member]:
+        """Who is in a chat."""
+        ...
+
+    async def thread(self, thread_id: str) -> Thread | None:
+        """A thread of one of the chats that the viewer is in."""
+        ...
+
+    async def thread_resource(self, resource_id: str) -> ThreadResource | None:
+        """A resource of such a thread."""
+        ...
+
+    async def chat_message(self, message_id: str) -> ChatMessage | None:
+        """A message of such a thread."""
         ...
 
     async def usage(self, run_id: str) -> Usage:

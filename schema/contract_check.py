@@ -53,26 +53,29 @@ WHOLE = _words("""
     Webhook WebhookDelivery CreateWebhookInput CreateWebhookPayload DeleteWebhookInput DeleteWebhookPayload
     Remote RemoteKind RemoteTool RemoteCall RemoteToolInput RegisterRemoteInput RegisterRemotePayload
     AnswerRemoteCallInput AnswerRemoteCallPayload
+    Agent CreateAgentInput Subscription
+    Chat ChatMember Thread ChatMessage ChatMessageStatus CreateChatInput CreateChatPayload
+    UpdateChatMembersInput UpdateChatMembersPayload CreateThreadInput CreateThreadPayload
+    SetThreadResourceInput SetThreadResourcePayload PostMessageInput PostMessagePayload
 """)
 
 # Types of which a part is delivered, and that part.
 PARTLY = {
     "Query": _words("""
         node nodes viewer run runs approvals agentKinds agent agents toolTypes remotes models schedules webhooks
+        chat chats
     """),
     "Mutation": _words("""
         startRun steerRun withdrawInput cancelRun decideToolCalls completeToolCall retryRun forkRun
         addRunTools promptAgent createAgent updateAgent deleteAgent setResource deleteResource
+        createChat updateChatMembers createThread setThreadResource postMessage
         registerRemote answerRemoteCall createSchedule deleteSchedule createWebhook deleteWebhook
     """),
-    "Agent": _words("""
-        id name handle description picture kind temporary config resources runs createdAt updatedAt
-    """),
-    "CreateAgentInput": _words("kind name handle description picture config temporary key"),
-    "Subscription": _words("run runs messages stream runStream approvals remoteCalls"),
 }
 
-CONNECTED = ("AgentRun", "AgentMessage", "ToolCall", "ModelCall", "Agent", "Resource", "Remote", "Schedule", "Webhook")
+CONNECTED = _words("""
+    AgentRun AgentMessage ToolCall ModelCall Agent Resource Chat Thread ChatMessage Remote Schedule Webhook
+""")
 """Types that come in connections, whose form the contract gives in words."""
 
 _PAGE_INFO = """

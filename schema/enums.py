@@ -7,10 +7,20 @@ from typing import TypeVar
 
 import strawberry
 
-from models.enums import ErrorCode, FinishReason, RemoteKind, Role, RunStatus, SteerMode, ToolCallState
+from models.enums import (
+    ChatMessageStatus,
+    ErrorCode,
+    FinishReason,
+    RemoteKind,
+    Role,
+    RunStatus,
+    SteerMode,
+    ToolCallState,
+)
 
 __all__ = [
     "ChangeKind",
+    "ChatMessageStatus",
     "Decision",
     "ErrorCode",
     "FinishReason",
@@ -135,6 +145,16 @@ _show(
         "ADDED": "The run is new, or has begun to match the filter.",
         "CHANGED": "The run has changed and still matches.",
         "REMOVED": "The run is gone, or no longer matches the filter.",
+    },
+)
+_show(
+    ChatMessageStatus,
+    "Where a message of a thread stands. Only one that is STREAMING still changes.",
+    {
+        "STREAMING": "An agent is writing it, or waits for a person or a client in the middle of it.",
+        "DONE": "It is whole: posted by a user, or an agent's whole answer.",
+        "FAILED": "The agent could not answer, or not to the end; where it said nothing, the text says why.",
+        "CANCELLED": "The agent was stopped; what it had said is kept.",
     },
 )
 _show(

@@ -44,6 +44,10 @@ class RunIsMissing(ApiError):
 class RemoteIsMissing(ApiError):
     """There is no such remote."""
 
+
+class ThreadIsMissing(ApiError):
+    """There is no such thread."""
+
     code = "NOT_FOUND"
 
 

@@ -39,6 +39,10 @@ class CreateAgentInput:
         default=False,
     )
     shared_with: list[str] | None = strawberry.field(description=_SHARED, default=UNSET)
+    main_chat_id: strawberry.ID | None = strawberry.field(
+        description="A chat that the viewer is in, to be its main chat; without one it gets a chat of its own.",
+        default=UNSET,
+    )
     key: str | None = strawberry.field(description=KEY, default=UNSET)
 
 

@@ -9,12 +9,15 @@ from graphql import GraphQLAbstractType, GraphQLResolveInfo
 
 from models.agent import StoredAgent
 from models.call import ToolCall
+from models.chat import Chat
+from models.chat_message import ChatMessage
 from models.message import Message
 from models.model_call import ModelCall
 from models.remote import Remote
 from models.resource import Resource
 from models.run import Run
 from models.schedule import Schedule
+from models.thread import Thread, ThreadResource
 from models.webhook import Webhook
 
 _TYPES = {
@@ -27,6 +30,10 @@ _TYPES = {
     Schedule: "Schedule",
     Webhook: "Webhook",
     Remote: "Remote",
+    Chat: "Chat",
+    Thread: "Thread",
+    ThreadResource: "Resource",
+    ChatMessage: "ChatMessage",
 }
 
 

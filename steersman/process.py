@@ -71,6 +71,7 @@ def engine_config(settings: Settings, *, takes: bool = True) -> EngineConfig:
         admin_role=settings.admin_role,
         webhook_private=settings.webhook_private,
         remotes=remotes_of(settings),
+        agent_turns=settings.agent_turns,
         takes=takes or settings.database_url.startswith("sqlite:"),
     )
 

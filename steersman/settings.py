@@ -208,6 +208,13 @@ class Settings:
         "file",
         "A JSON file of MCP servers that every user may use: commands to start and addresses, by name.",
     )
+    agent_turns: int = _setting(
+        3,
+        reading.whole(0, 1_000),
+        "number",
+        "How many messages of agents may follow the last one of a person in a thread before what agents say asks no "
+        "other agent any more.",
+    )
     worker: bool = _setting(
         True, reading.switch, "on/off", "Run agents in `serve` too; off leaves that to `steersman worker` processes."
     )

@@ -349,9 +349,125 @@ query Automation {
 }
 `;
 
-const variables = (values: Record<string, string>) => JSON.stringify(values, null, 2);
+const CREATE = `# An agent of your own, without any code: an expert with
+# a system prompt. setResource gives it tools and
+# documents; toolTypes and agentKinds tell what there is.
 
-/** What a first visit finds: one tab for each thing that one does with a run. */
+mutation CreateAgent {
+  createAgent(
+    input: {
+      kind: "expert"
+      name: "Ada"
+      handle: "ada"
+      config: { system_prompt: "You answer in one sentence." }
+      key: "ada"
+    }
+  ) {
+    agent {
+      id
+      handle
+      config
+      mainChat {
+        id
+      }
+    }
+    errors {
+      code
+      message
+      field
+    }
+  }
+}
+`;
+
+const PROMPT = `# Asks an agent once, with an input of any structure. The
+# run's stream is the answer: watch it in WatchRun.
+
+mutation PromptAgent($agent: String!, $instruction: String!, $input: JSON) {
+  promptAgent(
+    input: { agent: $agent, instruction: $instruction, input: $input }
+  ) {
+    run {
+      id
+      title
+      streamId
+    }
+    errors {
+      code
+      message
+      field
+    }
+  }
+}
+`;
+
+const CHAT = `# A chat with people and agents. Agents are stored ones,
+# by their ids (createAgent makes one); each has a main
+# chat already, so you may also take its thread.
+
+mutation CreateChat($agents: [ID!], $users: [String!]) {
+  createChat(
+    input: { title: "Our plans", agents: $agents, users: $users }
+  ) {
+    chat {
+      id
+      members {
+        userId
+        agent {
+          name
+          handle
+        }
+      }
+    }
+    thread {
+      id
+    }
+    errors {
+      code
+      message
+    }
+  }
+}
+`;
+
+const POST = `# The agents in the chat answer, or those alone that you
+# mention by @ and their handle. Watch in the next tab.
+
+mutation PostMessage($threadId: ID!, $text: String!) {
+  postMessage(input: { threadId: $threadId, text: $text }) {
+    message {
+      id
+      seq
+    }
+    errors {
+      code
+      message
+    }
+  }
+}
+`;
+
+const CONVERSATION = `# What is said in a thread, newest first: each message
+# again as it grows, until its status is not STREAMING.
+
+subscription ChatMessages($threadId: ID!, $afterSeq: Int!) {
+  chatMessages(threadId: $threadId, afterSeq: $afterSeq) {
+    id
+    seq
+    senderUserId
+    senderAgent {
+      name
+    }
+    status
+    text
+    runId
+  }
+}
+`;
+
+const variables = (values: Record<string, unknown>) => JSON.stringify(values, null, 2);
+
+/** What a first visit finds: one tab for each thing that one does with runs, agents, chats and what goes by itself. */
 export const TABS: Tabs = [
   { query: START },
   {
@@ -364,11 +480,23 @@ export const TABS: Tabs = [
   },
   { query: APPROVALS },
   { query: DECIDE, variables: variables({ runId: "run_…", callId: "call_…" }) },
+  { query: STOP, variables: variables({ runId: "run_…" }) },
+  { query: LOOK },
+  { query: CREATE },
+  {
+    query: PROMPT,
+    variables: variables({
+      agent: "calculator",
+      instruction: "What do these cost together?",
+      input: { prices: [12, 30] },
+    }),
+  },
+  { query: CHAT, variables: variables({ agents: [], users: [] }) },
+  { query: POST, variables: variables({ threadId: "thr_…", text: "Hello, all." }) },
+  { query: CONVERSATION, variables: variables({ threadId: "thr_…", afterSeq: 0 }) },
   { query: OFFER },
   { query: CALLS, variables: variables({ remoteId: "rmt_…" }) },
   { query: ANSWER, variables: variables({ callId: "rcl_…", result: "It says hello." }) },
-  { query: STOP, variables: variables({ runId: "run_…" }) },
-  { query: LOOK },
   { query: SCHEDULE },
   { query: WEBHOOK },
   { query: AUTOMATION },

@@ -16,6 +16,7 @@ from engine.remotes.remote_policy import RemotePolicy
 from engine.tool import Offered, Tool
 from engine.tool_error import ToolError
 from models.enums import RemoteKind
+from models.overrides import Overrides
 from models.remote import Remote, RemoteTool, get_remotes
 from models.run import Run
 
@@ -38,12 +39,13 @@ class RemoteTools:
         not shrink within a turn, and a call of one that has left says so. Names are given to the tools of all of them,
         connected or not, so that a remote which comes back finds its own.
         """
-        named = run.overrides.remotes if run.overrides is not None else None
+        own = run.overrides or Overrides()
+        named = list(dict.fromkeys((*(own.remotes or ()), *own.lent)))
         if not named:
             return []
-        found: dict[str, Remote] = await read(get_remotes, list(named))
-        mine = [found[one] for one in dict.fromkeys(named) if one in found and found[one].is_for(run.user_id)]
-        usable = [remote for remote in mine if remote.kind is RemoteKind.CLIENT or self._pool is not None]
+        found: dict[str, Remote] = await read(get_remotes, named)
+        allowed = [found[one] for one in named if one in found and (one in own.lent or found[one].is_for(run.user_id))]
+        usable = [remote for remote in allowed if remote.kind is RemoteKind.CLIENT or self._pool is not None]
         since = min(now, run.turn_started_at or now)
         if await self._reach([remote for remote in usable if remote.connected_until <= now]):
             found = await read(get_remotes, [remote.id for remote in usable])

@@ -1,4 +1,7 @@
-"""The bell: tells who listens that rows have changed. It carries ids only; the truth is read from the rows."""
+"""The bell: tells who listens that rows have changed. It carries ids only; the truth is read from the rows.
+
+Threads of chats ring as runs do, by their own ids and without a user: nobody's list of runs hears of them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Protocol, Self
 
 from models.enums import RunStatus
 from models.run import Run
+from models.verbs.ended import ENDED
 from models.verbs.row import Done
 
 _Key = tuple[str | None, str | None]
@@ -27,7 +31,8 @@ class Bell:
 
     `trusted` tells whether every change is heard here: where other processes work on the same rows, only as long as
     their rings arrive. While it is not, who listens must be told by looking at the rows (see engine/patrol.py);
-    `on_trust` is called when it changes. With `ringing`, rings reach other processes too.
+    `on_trust` is called when it changes. `on_answered` is called when a run that answers in a chat has ended here. With
+    `ringing`, rings reach other processes too.
     """
 
     def __init__(self, *, trusted: bool = True) -> None:
@@ -36,6 +41,7 @@ class Bell:
         self.on_trust: Callable[[], None] = lambda: None
         self.on_work: Callable[[], None] = lambda: None
         self.on_heard: Callable[[str], None] = lambda run_id: None
+        self.on_answered: Callable[[], None] = lambda: None
         self._listeners: dict[_Key, set[Listener]] = {}
 
     def __len__(self) -> int:
@@ -53,6 +59,8 @@ class Bell:
     def changed(self, run: Run) -> None:
         """This run was changed here, to what it is now."""
         self.ring(run.id, run.user_id, work=run.status is RunStatus.RUNNING and run.worker is None)
+        if run.thread_id is not None and run.status in ENDED:
+            self.on_answered()
 
     def heard(self, run_id: str, user_id: str, *, work: bool) -> None:
         """Another process has committed a change of this run."""
@@ -107,6 +115,7 @@ class Listener:
     def __init__(self, bell: Bell, key: _Key) -> None:
         self._bell = bell
         self._key = key
+        self._more: set[str] = set()
         self._marks: set[str] = set()
         self._waiter: asyncio.Future[None] | None = None
 
@@ -117,7 +126,19 @@ class Listener:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for run_id in list(self._more):
+            self.not_also(run_id)
         self._bell.leave(self._key, self)
+
+    def also(self, run_id: str) -> None:
+        """Listen for one more run, until `not_also` or the end."""
+        self._more.add(run_id)
+        self._bell.join((run_id, None), self)
+
+    def not_also(self, run_id: str) -> None:
+        """Listen for that run no more."""
+        self._more.discard(run_id)
+        self._bell.leave((run_id, None), self)
 
     def mark(self, run_id: str) -> None:
         """Note that this run rang (called by the bell)."""

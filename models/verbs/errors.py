@@ -99,3 +99,15 @@ class TickPassed(Exception):
 
 class NoSuchWebhook(Exception):
     """The user has no such webhook."""
+
+
+class ChatMissing(Exception):
+    """The user is in no such chat."""
+
+
+class MemberMissing(Exception):
+    """An agent that is to be a member is not there; its id is the argument."""
+
+
+class MemberBound(Exception):
+    """An agent and its owner stay in its main chat, which is temporary where the agent is, and only there."""

@@ -20,6 +20,7 @@ from models.resource import (
     resource_to_row,
 )
 from models.share import agent_shares, share
+from models.verbs.chatting import NewChat, insert_chat, join_main_chat, leave_chats
 from models.verbs.errors import AgentMissing, HandleInUse, NoSuchResource, TooMany
 from models.verbs.row import NewId
 
@@ -28,7 +29,7 @@ MAX_RESOURCES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class NewAgent:
-    """What an agent is created with."""
+    """What an agent is created with. Without a main chat that is there already, it gets one of its own."""
 
     user_id: str
     name: str
@@ -39,12 +40,14 @@ class NewAgent:
     picture: str | None = None
     temporary: bool = False
     shared_with: tuple[str, ...] = ()
+    main_chat_id: str | None = None
 
 
 def create_agent(c: Connection, *, new: NewAgent, key: Key | None, ids: NewId, at: int) -> StoredAgent:
-    """Write the agent; the same key gives the same one, as it is now.
+    """Write the agent, in its main chat; the same key gives the same one, as it is now.
 
-    Raises HandleInUse, KeyUsedOtherwise, and AgentMissing where the one that the key has made is there no more.
+    Raises HandleInUse, KeyUsedOtherwise, AgentMissing where the one that the key has made is there no more, and of the
+    main chat that was named ChatMissing, MemberBound, TooMany.
     """
     if (known := claim_key(c, key, at)) is not None:
         made = agent_named(c, AgentQuery(new.user_id), known["agent_id"])
@@ -59,8 +62,18 @@ def create_agent(c: Connection, *, new: NewAgent, key: Key | None, ids: NewId, a
     except IntegrityError as error:  # its id is new: the handle is not
         raise HandleInUse(agent.handle) from error
     share(c, agent.id, new.shared_with)
+    agent = _with_main_chat(c, agent, ids, at)
     keep_answer(c, key, {"agent_id": agent.id})
     return agent
+
+
+def _with_main_chat(c: Connection, agent: StoredAgent, ids: NewId, at: int) -> StoredAgent:
+    if agent.main_chat_id is not None:
+        join_main_chat(c, agent.main_chat_id, agent.user_id, agent.id, at, temporary=agent.temporary)
+        return agent
+    chat, _ = insert_chat(c, NewChat(agent.user_id, agent.name, agent.temporary, agents=(agent.id,)), ids, at)
+    c.execute(update(agents).where(agents.c.id == agent.id).values(main_chat_id=chat.id))
+    return replace(agent, main_chat_id=chat.id)
 
 
 def update_agent(c: Connection, *, user_id: str, agent_id: str, changes: dict[str, Any], at: int) -> StoredAgent:
@@ -80,13 +93,15 @@ def update_agent(c: Connection, *, user_id: str, agent_id: str, changes: dict[st
 
 
 def delete_agent(c: Connection, *, user_id: str, agent_id: str) -> None:
-    """Remove an agent with its resources; its runs stay. Raises AgentMissing."""
+    """Remove an agent with its resources, and take it out of its chats; its runs stay. Raises AgentMissing."""
     _locked(c, user_id, agent_id)
     remove_agents(c, [agent_id])
 
 
 def remove_agents(c: Connection, agent_ids: Sequence[str]) -> None:
-    """Remove agents, whose rows are locked, with all that hangs on them."""
+    """Remove agents, whose rows are locked, with all that hangs on them, and take them out of their chats."""
+    for agent_id in agent_ids:
+        leave_chats(c, agent_id)
     for table in (agent_resources, agent_shares):
         c.execute(delete(table).where(table.c.agent_id.in_(list(agent_ids))))
     c.execute(delete(agents).where(agents.c.id.in_(list(agent_ids))))

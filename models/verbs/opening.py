@@ -44,6 +44,7 @@ class NewRun:
     The files of `attached` are stored already.
     `agent_id` and `kind` are those of a stored agent, and `agent` is its word.
     `history` is what was said before, oldest first: the transcript begins with it, and `input` follows.
+    `thread_id` is the thread of a chat that its first turn answers in.
     `budget` is that of its first turn. A run that another one begins draws from the other's `purses` too.
     """
 
@@ -61,6 +62,7 @@ class NewRun:
     kind: str | None = None
     overrides: Overrides | None = None
     history: tuple[Said, ...] = ()
+    thread_id: str | None = None
 
 
 def open_run(
@@ -116,6 +118,7 @@ def insert_opened(
             turn_started_at=at,
             seq=len(new.history) + 1,
             overrides=new.overrides,
+            thread_id=new.thread_id,
             started_at=at if holder.worker else None,
             purses=[*(new.purses or ()), *(own or ())] or None,
         ),

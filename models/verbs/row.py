@@ -17,6 +17,7 @@ from models.spending import Bounds
 from models.stream import streams
 from models.tables import database_now
 from models.transitions import check_transition
+from models.verbs.ended import ENDED, turn_ended
 from models.verbs.errors import LeaseLost, RunMissing
 from models.verbs.spending import open_purse
 from models.verbs.telling import queue_deliveries
@@ -89,9 +90,9 @@ def insert_run(c: Connection, verb: str, run: Run, lease_until: Any) -> Run:
 
 
 def change_run(c: Connection, verb: str, run: Run, at: int, *, lease_until: Any = None, **changes: Any) -> Run:
-    """Write changes to a locked run: the only place where a status is changed.
+    """Write changes to a locked run: the only place where a status is changed, and where a turn ends.
 
-    `lease_until` may be an SQL expression.
+    What the turn has said is stored by then. `lease_until` may be an SQL expression.
     """
     check_transition(verb, run.status, changes.get("status", run.status))
     changes |= _moved(run, at)
@@ -99,9 +100,11 @@ def change_run(c: Connection, verb: str, run: Run, at: int, *, lease_until: Any 
     if lease_until is not None:
         columns["lease_until"] = lease_until
     c.execute(update(agent_runs).where(agent_runs.c.id == run.id).values(columns))
-    now = replace(run, **changes)
-    queue_deliveries(c, run, now, at)
-    return now
+    changed = replace(run, **changes)
+    queue_deliveries(c, run, changed, at)
+    if changed.status in ENDED and run.status in (RunStatus.RUNNING, RunStatus.WAITING):
+        turn_ended(c, changed)
+    return changed
 
 
 def change_runs(

@@ -100,6 +100,8 @@ class Story:
         run = payload.get("run") if isinstance(payload, dict) else None
         given = {"runId": (run or {}).get("id"), "streamId": (run or {}).get("streamId")}
         agent = payload.get("agent") if isinstance(payload, dict) else None
+        thread = payload.get("thread") if isinstance(payload, dict) else None
+        given["threadId"] = (thread or {}).get("id")
         given["agentId"] = agent.get("id") if isinstance(agent, dict) else None
         schedule = payload.get("schedule") if isinstance(payload, dict) else None
         given["scheduleId"] = (schedule or {}).get("id")

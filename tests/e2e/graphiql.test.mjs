@@ -128,6 +128,29 @@ test("a client that offers tools is connected while a window listens for its cal
   assert.deepEqual([...listening.problems, ...asking.problems], []);
 });
 
+test("a newcomer opens a chat with an agent, posts in it, and sees the answer", async (t) => {
+  const { page, problems } = await visit(t, "/graphql");
+  await openTab(page, "StartRun");
+  await fill(page, "query", 'mutation StartRun { createAgent(input: { kind: "expert", name: "Ada" }) { agent { id } } }');
+  await run(page);
+  const agent = /"id": "(agt_\w+)"/.exec(await response(page, /"id": "agt_\w+"/))[1];
+  await openTab(page, "CreateChat");
+  await fill(page, "variables", JSON.stringify({ agents: [agent], users: [] }));
+  await run(page);
+  const threadId = /"id": "(thr_\w+)"/.exec(await response(page, /"id": "thr_\w+"/))[1];
+
+  await openTab(page, "PostMessage");
+  await fill(page, "variables", JSON.stringify({ threadId, text: "Hello, all." }));
+  await run(page);
+  await response(page, /"seq": 1/);
+
+  await openTab(page, "ChatMessages");
+  await fill(page, "variables", JSON.stringify({ threadId, afterSeq: 1 }));
+  await run(page);
+  assert.match(await response(page, /"status": "DONE"/), /"name": "Ada"/);
+  assert.deepEqual(problems, []);
+});
+
 test("the newest event alone is shown where one has chosen so", async (t) => {
   const { page } = await visit(t, "/graphql");
   const runId = await startRun(page);

@@ -33,6 +33,10 @@ MISSING = {
     "schedule": NEW_ID("sch"),
     "webhook": NEW_ID("whk"),
     "remote": NEW_ID("rmt"),
+    "chat": NEW_ID("cht"),
+    "thread": NEW_ID("thr"),
+    "said": NEW_ID("cms"),
+    "lent": NEW_ID("trs"),
 }
 
 
@@ -78,10 +82,22 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
             "schedule": schedule,
             "webhook": webhook,
             "remote": remote,
+            **await chat_ids(alice),
         }
         yield Scene(w, alice, bob, ids)
         gate.open.set()
         await alice.settled(run["id"])
+
+
+async def chat_ids(client: Client) -> dict[str, str]:
+    """The ids of a new chat of theirs, its thread, a message in it, and what its agents may use."""
+    made = await client.done(documents.CREATE_CHAT, title="Alice's own")
+    thread_id = made["thread"]["id"]
+    said = (await client.done(documents.POST_MESSAGE, threadId=thread_id, text="hers alone"))["message"]
+    what = {"key": "k", "kind": "remote", "value": {"remoteId": NEW_ID("rem")}}
+    thread = (await client.done(documents.SET_THREAD_RESOURCE, threadId=thread_id, **what))["thread"]
+    lent = thread["resources"]["nodes"][0]["id"]
+    return {"chat": made["chat"]["id"], "thread": thread_id, "said": said["id"], "lent": lent}
 
 
 QUERIES = [
@@ -97,6 +113,9 @@ QUERIES = [
     "query ($schedule: ID!) { node(id: $schedule) { id ... on Schedule { input lastRun { id } } } }",
     "query ($webhook: ID!) { node(id: $webhook) { id ... on Webhook { url lastDelivery { runId } } } }",
     "query ($remote: ID!) { node(id: $remote) { id ... on Remote { name tools { name } } } }",
+    "query ($chat: ID!) { chat(id: $chat) { id title members { userId } threads { totalCount } } }",
+    "query ($chat: ID!, $thread: ID!) { a: node(id: $chat) { id } b: node(id: $thread) { id } }",
+    "query ($said: ID!, $lent: ID!) { a: node(id: $said) { id } b: node(id: $lent) { id } }",
     "query ($run: ID!) { runs(filter: {parentId: $run}) { nodes { id } totalCount } }",
 ]
 MUTATIONS = [
@@ -126,6 +145,13 @@ KEEPING: list[tuple[str, dict[str, Any], list[str]]] = [
     (documents.DELETE_WEBHOOK, {"id": "webhook"}, ["id"]),
 ]
 LISTS = [documents.AGENTS, documents.SCHEDULES, documents.WEBHOOKS]
+CHATTING: list[tuple[str, dict[str, Any], list[str]]] = [
+    (documents.UPDATE_CHAT_MEMBERS, {"chatId": "chat", "addUsers": ["bob"]}, ["chatId"]),
+    (documents.CREATE_THREAD, {"chatId": "chat"}, ["chatId"]),
+    (documents.SET_THREAD_RESOURCE, {"threadId": "thread", "key": "k", "kind": "remote"}, ["threadId"]),
+    (documents.POST_MESSAGE, {"threadId": "thread", "text": "x"}, ["threadId"]),
+    (documents.CREATE_AGENT, {"kind": "helper", "name": "x", "mainChatId": "chat"}, ["mainChatId"]),
+]
 SUBSCRIPTIONS = [
     (documents.WATCH_RUN, {"id": "run"}),
     (documents.WATCH_MESSAGES, {"runId": "run"}),
@@ -192,6 +218,37 @@ async def test_a_remote_of_anothers_is_removed_and_listened_for_as_none(scene: S
     assert (await scene.bob.ask(documents.REMOTES))["remotes"] == {"nodes": [], "totalCount": 0}
     (kept,) = (await scene.alice.ask(documents.REMOTES))["remotes"]["nodes"]
     assert (kept["id"], kept["connected"]) == (theirs, False)
+
+
+@pytest.mark.parametrize(("mutation", "given", "field"), CHATTING)
+async def test_a_change_of_a_chat_that_one_is_not_in_is_refused_as_a_change_of_nothing(
+    scene: Scene, mutation: str, given: dict[str, Any], field: list[str]
+) -> None:
+    """NOT_FOUND, word for word as for a chat that never was, and nothing changes."""
+    before = await scene.alice.ask(documents.CHATS)
+    answer = await scene.bob.do(mutation, **of(scene.ids, given))
+    assert answer == await scene.bob.do(mutation, **of(MISSING, given))
+    assert [(error["code"], error["field"]) for error in answer["errors"]] == [("NOT_FOUND", ["input", *field])]
+    assert await scene.alice.ask(documents.CHATS) == before
+    assert (await scene.bob.ask(documents.CHATS))["chats"]["totalCount"] == 0
+
+
+async def test_watching_a_chat_that_one_is_not_in_fails_as_watching_nothing(scene: Scene) -> None:
+    """NOT_FOUND before anything comes, over the socket and over events alike."""
+    for ids in (scene.ids, MISSING):
+        for watch in (scene.bob.watch, scene.bob.watch_events):
+            feed = await watch(documents.WATCH_CHAT_MESSAGES, threadId=ids["thread"])
+            assert await feed.failed() == ["NOT_FOUND"]
+
+
+async def test_an_agent_of_anothers_comes_into_no_chat(scene: Scene) -> None:
+    """NOT_FOUND as for one that never was, by createChat and by updateChatMembers."""
+    chat_id = (await scene.bob.done(documents.CREATE_CHAT))["chat"]["id"]
+    for ids in (scene.ids, MISSING):
+        made = await scene.bob.do(documents.CREATE_CHAT, agents=[ids["agent"]])
+        assert [(one["code"], one["field"]) for one in made["errors"]] == [("NOT_FOUND", ["input", "agents", "0"])]
+        come = await scene.bob.do(documents.UPDATE_CHAT_MEMBERS, chatId=chat_id, addAgents=[ids["agent"]])
+        assert [(one["code"], one["field"]) for one in come["errors"]] == [("NOT_FOUND", ["input", "addAgents", "0"])]
 
 
 @pytest.mark.parametrize(("subscription", "given"), SUBSCRIPTIONS)
@@ -286,6 +343,13 @@ OPERATIONS = [
     'mutation { registerRemote(input: {name: "x", kind: CLIENT, tools: []}) { remote { id } } }',
     'mutation { deleteRemote(input: {id: "rmt_x"}) { deletedId } }',
     'mutation { answerRemoteCall(input: {callId: "rcl_x"}) { accepted } }',
+    'query { chat(id: "cht_x") { id } }',
+    "query { chats { totalCount } }",
+    "mutation { createChat(input: {}) { chat { id } } }",
+    'mutation { updateChatMembers(input: {chatId: "cht_x"}) { chat { id } } }',
+    'mutation { createThread(input: {chatId: "cht_x"}) { thread { id } } }',
+    'mutation { setThreadResource(input: {threadId: "thr_x", key: "k", kind: "remote"}) { thread { id } } }',
+    'mutation { postMessage(input: {threadId: "thr_x", text: "Hi"}) { message { id } } }',
     'mutation { decideToolCalls(input: {runId: "run_x", decisions: []}) { run { id } } }',
     'mutation { completeToolCall(input: {runId: "run_x", toolCallId: "call_x"}) { run { id } } }',
     'mutation { startRun(input: {agent: "helper", input: "x"}) { queued } }',
@@ -303,6 +367,7 @@ WATCHES = [
     'subscription { stream(streamId: "str_x") { seq } }',
     'subscription { runStream(runId: "run_x") { seq } }',
     'subscription { remoteCalls(remoteId: "rmt_x") { id } }',
+    'subscription { chatMessages(threadId: "thr_x") { id } }',
 ]
 
 

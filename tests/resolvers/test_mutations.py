@@ -8,9 +8,12 @@ import pytest
 
 from engine.errors import NotFound, RunNotFound
 from models.agent import StoredAgent
+from models.chat import Chat
+from models.chat_message import ChatMessage
 from models.database import Database
 from models.enums import RemoteKind, RunStatus, SteerMode
 from models.schedule import Schedule
+from models.thread import Thread
 from models.webhook import Webhook
 from tests.support.api import ask, codes_of, context_of
 from tests.support.fake_engine import FakeAccepted, FakeEngine
@@ -87,6 +90,7 @@ _BLANK = {
     "temporary": False,
     "shared_with": None,
     "key": None,
+    "main_chat_id": None,
 }
 KEEPING: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "createAgent": ({"kind": "expert", "name": "Ada"}, "create", {"kind": "expert", "name": "Ada", **_BLANK}),
@@ -112,6 +116,71 @@ async def test_a_mutation_of_agents_asks_the_engine_once_as_the_viewer(engine: F
     engine.stored.answer = NotFound("There is no such agent.", field=("id",))
     refused = (await ask(context_of(engine), text, input=given))[name]
     assert (refused["agent"], [error["code"] for error in refused["errors"]]) == (None, ["NOT_FOUND"])
+
+
+CHAT = Chat(new_id("cht"), NOW)
+THREAD = Thread(new_id("thr"), CHAT.id, NOW, NOW)
+SAID = ChatMessage(new_id("cms"), THREAD.id, 1, "alice", None, "alice", NOW, "Hi")
+_NOBODY = {"add_agents": (), "remove_agents": (), "add_users": (), "remove_users": ()}
+_REMOTE = {"key": "k", "kind": "remote"}
+CHATTING: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], Any, dict[str, Any]]] = {
+    "createChat": (
+        "chat { id } thread { id }",
+        {"agents": ["agt_1"]},
+        "create",
+        {"title": None, "temporary": False, "agents": ["agt_1"], "users": (), "key": None},
+        (CHAT, THREAD),
+        {"chat": {"id": CHAT.id}, "thread": {"id": THREAD.id}},
+    ),
+    "updateChatMembers": (
+        "chat { id }",
+        {"chatId": CHAT.id, "removeUsers": ["alice"]},
+        "update_members",
+        {"chat_id": CHAT.id, **_NOBODY, "remove_users": ["alice"]},
+        None,
+        {"chat": None},
+    ),
+    "createThread": (
+        "thread { id }",
+        {"chatId": CHAT.id, "title": "T", "key": "k"},
+        "create_thread",
+        {"chat_id": CHAT.id, "title": "T", "key": "k"},
+        THREAD,
+        {"thread": {"id": THREAD.id}},
+    ),
+    "setThreadResource": (
+        "thread { id }",
+        {"threadId": THREAD.id, **_REMOTE, "value": None},
+        "set_resource",
+        {"thread_id": THREAD.id, **_REMOTE, "value": None},
+        THREAD,
+        {"thread": {"id": THREAD.id}},
+    ),
+    "postMessage": (
+        "message { id }",
+        {"threadId": THREAD.id, "text": "Hi"},
+        "post",
+        {"thread_id": THREAD.id, "text": "Hi", "key": None},
+        SAID,
+        {"message": {"id": SAID.id}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHATTING)
+async def test_a_mutation_of_chats_asks_the_engine_once_as_the_viewer(engine: FakeEngine, name: str) -> None:
+    """What was left out arrives as None or as nothing; a refusal is data."""
+    fields, given, verb, arguments, answer, expected = CHATTING[name]
+    kind = name[0].upper() + name[1:]
+    text = f"mutation ($input: {kind}Input!) {{ {name}(input: $input) {{ {fields} {ERRORS} }} }}"
+    engine.chats.answer = answer
+    assert (await ask(context_of(engine), text, input=given))[name] == {**expected, "errors": []}
+    assert engine.chats.asked == [(verb, "alice", arguments)]
+    engine.chats.answer = NotFound("There is no such chat.", field=("chat_id",))
+    refused = (await ask(context_of(engine), text, input=given))[name]
+    (error,) = refused.pop("errors")
+    assert (error["code"], error["field"]) == ("NOT_FOUND", ["input", "chatId"])
+    assert not any(refused.values())
 
 
 async def test_an_agent_is_deleted_as_the_viewer(engine: FakeEngine) -> None:

@@ -50,7 +50,23 @@ fragment Stored on Agent {
   __typename id name handle description picture userId temporary sharedWith config createdAt updatedAt
   kind { identifier available description fields { name type default description required } jsonSchema }
   resources(first: 100) { nodes { __typename id key kind value } totalCount }
-  runs(first: 100) { nodes { id } totalCount }
+  runs(first: 100) { nodes { id } totalCount } mainChat { id }
+}""",
+    "Spoken": """
+fragment Spoken on ChatMessage {
+  __typename id threadId seq senderUserId senderAgent { id name config resources { totalCount } }
+  text reasoning runId status createdAt
+}""",
+    "Conversation": """
+fragment Conversation on Thread {
+  __typename id chatId title createdAt
+  resources(first: 100) { nodes { __typename id key kind value } totalCount }
+  messages(first: 100) { nodes { ...Spoken } totalCount }
+}""",
+    "Room": """
+fragment Room on Chat {
+  __typename id title temporary createdAt members { userId agent { id name } }
+  threads(first: 100) { nodes { ...Conversation } totalCount }
 }""",
     "Planned": """
 fragment Planned on Schedule {
@@ -103,6 +119,7 @@ def document(operation: str) -> str:
 
 def keeping(name: str, answer: str = "agent { ...Stored }") -> str:
     """A mutation of what is kept, with what it answers and its errors."""
+    """A mutation of agents or chats, with what it answers and its errors."""
     kind = name[0].upper() + name[1:]
     fields = f"{answer} errors {{ code message field }}"
     return document(f"mutation ($input: {kind}Input!) {{ {name}(input: $input) {{ {fields} }} }}")
@@ -137,6 +154,20 @@ SCHEDULES = document("{ schedules { nodes { ...Planned } totalCount } }")
 CREATE_WEBHOOK = keeping("createWebhook", "webhook { ...Hook } secret")
 DELETE_WEBHOOK = keeping("deleteWebhook", "deletedId")
 WEBHOOKS = document("{ webhooks { nodes { ...Hook } totalCount } }")
+CREATE_CHAT = keeping("createChat", "chat { ...Room } thread { ...Conversation }")
+UPDATE_CHAT_MEMBERS = keeping("updateChatMembers", "chat { ...Room }")
+CREATE_THREAD = keeping("createThread", "thread { ...Conversation }")
+SET_THREAD_RESOURCE = keeping("setThreadResource", "thread { ...Conversation }")
+POST_MESSAGE = keeping("postMessage", "message { ...Spoken }")
+CHAT = document("query ($id: ID!) { chat(id: $id) { ...Room } }")
+CHATS = document(
+    "query ($first: Int, $after: String) { chats(first: $first, after: $after) "
+    "{ nodes { ...Room } totalCount pageInfo { hasNextPage endCursor } } }"
+)
+WATCH_CHAT_MESSAGES = document(
+    "subscription ($threadId: ID!, $afterSeq: Int) "
+    "{ chatMessages(threadId: $threadId, afterSeq: $afterSeq) { ...Spoken } }"
+)
 AGENT = document("query ($id: ID, $handle: String) { agent(id: $id, handle: $handle) { ...Stored } }")
 AGENTS = document(
     "query ($first: Int, $after: String) { agents(first: $first, after: $after) "

@@ -121,6 +121,30 @@ class FakeRemotes(FakeRuns):
         return self._take("answer_call", user, arguments)
 
 
+class FakeChats(FakeRuns):
+    """The same for the verbs of chats."""
+
+    async def create(self, user: Any, **arguments: Any) -> Any:
+        """As engine.chats.Chats.create."""
+        return self._take("create", user, arguments)
+
+    async def update_members(self, user: Any, **arguments: Any) -> Any:
+        """As engine.chats.Chats.update_members."""
+        return self._take("update_members", user, arguments)
+
+    async def create_thread(self, user: Any, **arguments: Any) -> Any:
+        """As engine.chats.Chats.create_thread."""
+        return self._take("create_thread", user, arguments)
+
+    async def set_resource(self, user: Any, **arguments: Any) -> Any:
+        """As engine.chats.Chats.set_resource."""
+        return self._take("set_resource", user, arguments)
+
+    async def post(self, user: Any, **arguments: Any) -> Any:
+        """As engine.chats.Chats.post."""
+        return self._take("post", user, arguments)
+
+
 class FakeEngine:
     """What resolvers use of an engine."""
 
@@ -135,3 +159,4 @@ class FakeEngine:
         self.schedules = FakeSchedules()
         self.webhooks = FakeWebhooks()
         self.remotes = FakeRemotes()
+        self.chats = FakeChats()

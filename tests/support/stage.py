@@ -20,6 +20,8 @@ from typing import Any
 
 from engine.agent import Agent
 from engine.attachments.attachments import Attachments
+from engine.chats import Chats
+from engine.conversations import Conversations
 from engine.files.folder import Folder
 from engine.loading import Agents
 from engine.patrol import DatabaseSigns, Patrol
@@ -55,6 +57,7 @@ from tests.support.truths import MODEL, Story, all_run_ids, read_story, shown_ou
 ALICE = User("alice", frozenset({"user"}))
 LEASE_SECONDS = 600.0
 FAR = 3_600.0
+AGENT_TURNS = 3
 HANG = 60.0
 """Seconds after which a test is given up: nothing takes anywhere near as long."""
 
@@ -118,7 +121,9 @@ class Node:
         self.worker = Worker(self.shop, poll_seconds=poll["poll_seconds"], **worker)
         front = dataclasses.replace(self.shop, database=getattr(database, "front", stage.database))
         self.runs = Runs(front, self.worker if self.works else None)
+        self.chats = Chats(front, self.worker if self.works else None, self.runs, agent_turns=AGENT_TURNS)
         self.watching = Watching(DatabaseRows(stage.database), self.streams, self.bell, ids=stage.ids)
+        self.conversations = Conversations(stage.database, self.watching, self.bell)
         signs = DatabaseSigns(stage.database)
         self.patrol = Patrol(signs, self.streams, self.bell, stage.clock, poll["watch_seconds"])
         self.bell.on_trust = self.patrol.hurry
