@@ -176,15 +176,17 @@ class Chats:
                 log.exception("what agents said could not be passed on; the next try is in %g s", every)
 
     async def pass_on(self) -> None:
-        """Pass on all that waits for it. Raises DatabaseAway."""
-        done: set[str] = set()
-        while found := await self._shop.database.read(to_pass_on, BATCH):
-            fresh = [message for message in found if message.id not in done]
-            if not fresh:
-                return
-            for message in fresh:
-                done.add(message.id)
-                await uninterrupted(self._pass_on(message))
+        """Pass on all that waits for it; what that fails for holds up nothing else. Raises DatabaseAway."""
+        last = ""
+        while found := await self._shop.database.read(to_pass_on, last, BATCH):
+            for message in found:
+                last = message.id
+                try:
+                    await uninterrupted(self._pass_on(message))
+                except DatabaseAway:
+                    raise
+                except Exception:
+                    log.exception("what an agent said could not be passed on", extra={"run_id": message.run_id})
 
     async def _pass_on(self, message: ChatMessage) -> None:
         asked = await self._asked_by(message)

@@ -175,7 +175,8 @@ def answers_in_a_row(c: Connection, thread_id: str) -> int:
     return int(c.execute(found.where(columns.seq > last.scalar_subquery())).scalar_one())
 
 
-def to_pass_on(c: Connection, limit: int) -> list[ChatMessage]:
-    """Answers whose mentions are still to be passed on, oldest first."""
-    found = select(chat_messages).where(chat_messages.c.passed_on.is_(False)).order_by(chat_messages.c.id).limit(limit)
-    return [chat_message_from_row(row) for row in c.execute(found)]
+def to_pass_on(c: Connection, after: str, limit: int) -> list[ChatMessage]:
+    """Answers whose mentions are still to be passed on, oldest first, behind the one with the id `after`."""
+    columns = chat_messages.c
+    found = select(chat_messages).where(columns.passed_on.is_(False), columns.id > after)
+    return [chat_message_from_row(row) for row in c.execute(found.order_by(columns.id).limit(limit))]

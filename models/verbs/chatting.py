@@ -94,10 +94,7 @@ def update_members(
     _check_agents(c, changes.add_agents)
     _check_free(c, chat_id, changes)
     for kind, members in ((USER, changes.remove_users), (AGENT, changes.remove_agents)):
-        columns = chat_members.c
-        c.execute(
-            delete(chat_members).where(columns.chat_id == chat_id, columns.kind == kind, columns.member.in_(members))
-        )
+        _remove(c, chat_id, kind, members)
     _add(c, chat_id, USER, changes.add_users, at)
     _add(c, chat_id, AGENT, changes.add_agents, at)
     _check_room(c, chat_id)

@@ -83,7 +83,7 @@ def post_message(
     _insert(c, message)
     put_off(c, chat, at)
     asking = _Asking(c, replace(thread, seq=message.seq), message, holder, ids, at)
-    asking.ask(_members(c, thread, asked))
+    asking.ask(asked)
     change_thread(c, thread, at, seq=asking.thread.seq)
     keep_answer(c, key, {"message_id": message.id})
     return asking.posted()
@@ -107,7 +107,7 @@ def pass_on(
     if message is None or message.passed_on:
         return None
     asking = _Asking(c, thread, message, holder, ids, at)
-    asking.ask([one for one in _members(c, thread, asked) if one.agent_id != message.agent_id], most)
+    asking.ask([one for one in asked if one.agent_id != message.agent_id], most)
     if asking.thread.seq > thread.seq:
         change_thread(c, thread, at, seq=asking.thread.seq)
     c.execute(update(chat_messages).where(chat_messages.c.id == message_id).values(passed_on=True))
@@ -132,7 +132,13 @@ class _Asking:
         return Posted(self.message, tuple(self.begun), tuple(self.steered))
 
     def ask(self, asked: Sequence[Asked], most: int | None = None) -> None:
-        """Ask each of the agents, until there are `most` answers in a row."""
+        """Ask each of the agents that are in the chat, until there are `most` answers in a row.
+
+        Who has left the chat owns no run that is told any more of it.
+        """
+        members = members_of_chats(self.c, [self.thread.chat_id])[self.thread.chat_id]
+        agents, people = {one.agent_id for one in members}, {one.user_id for one in members}
+        asked = [one for one in asked if one.agent_id in agents and (one.new is None or one.new.user_id in people)]
         growing = growing_in(self.c, self.thread.id)
         named = {one.agent_id: str(growing[one.agent_id].run_id) for one in asked if one.agent_id in growing}
         locked = {run_id: lock(self.c, run_id)[0] for run_id in sorted(set(named.values()))}
@@ -144,7 +150,7 @@ class _Asking:
             run = locked.get(named.get(one.agent_id, ""))
             if one.new is None:
                 self._answer(one, ChatMessageStatus.FAILED, one.refusal)
-            elif run is not None and _listens(run):
+            elif run is not None and _listens(run) and run.user_id in people:
                 self._steer(one, run)
             else:
                 self._begin(one, one.new, said, lent)
@@ -181,11 +187,6 @@ class _Asking:
 def _listens(run: Run) -> bool:
     """Whether what is said to a run becomes part of the answer that it is writing."""
     return run.status in (RunStatus.RUNNING, RunStatus.WAITING) and not run.cancel_requested
-
-
-def _members(c: Connection, thread: Thread, asked: Sequence[Asked]) -> list[Asked]:
-    there = {member.agent_id for member in members_of_chats(c, [thread.chat_id])[thread.chat_id]}
-    return [one for one in asked if one.agent_id in there]
 
 
 def _insert(c: Connection, message: ChatMessage) -> None:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select
 
-from models.agent import get_agents
-from models.chat import TEMPORARY_MS, chats, find_chats, get_chats, members_of_chats
-from models.chat_message import ChatMessage, chat_messages, get_chat_messages, seen_messages_after
-from models.database import open_database
+from models.chat import TEMPORARY_MS, chats, get_chats, members_of_chats
+from models.chat_message import ChatMessage, chat_messages, seen_messages_after
 from models.enums import ChatMessageStatus, ErrorCode, FinishReason, RemoteKind, Role, RunStatus
 from models.events import Failure
-from models.migrate import migrate
-from models.page import Window
 from models.remote import CONFIGURED
 from models.run import get_run
 from models.said import mentions, one_text, shown
-from models.thread import Thread, ThreadQuery, chat_threads, find_threads, thread_resources
+from models.thread import Thread, chat_threads, thread_resources
 from models.verbs.chatting import (
     MemberChanges,
     NewChat,
@@ -247,6 +242,28 @@ async def test_an_answer_is_not_passed_on_to_its_own_agent(desk: Desk) -> None:
     assert await passed(desk, replace(message, id=desk.ids("cms")), ask(ada)) is None
 
 
+async def test_who_has_left_a_chat_reads_no_more_of_it_through_a_run(desk: Desk) -> None:
+    """What is said from then on neither steers a run of theirs nor begins one."""
+    thread, (ada, bea) = await chat_with(desk, "ada", "bea", users=("bob",))
+    what: dict[str, Any] = {"thread_id": thread.id, "user_id": "bob", "text": "Hi", "key": None}
+    asked = [ask(ada, user="bob"), ask(bea, "bea", user="bob")]
+    more: dict[str, Any] = {"holder": desk.holder(), "ids": desk.ids, "at": desk.clock()}
+    posted = await desk.database.write(post_message, **what, asked=asked, **more)
+    first, second = (Hands(desk, done.run, done.numbers) for done in posted.begun if done.numbers is not None)
+    changes = MemberChanges(remove_users=("bob",))
+    left: dict[str, Any] = {"chat_id": thread.chat_id, "user_id": "bob", "changes": changes}
+    await desk.database.write(update_members, **left, at=desk.clock())
+    after = await post(desk, thread, ask(ada), text="Bob is gone")
+    assert ([done.run.user_id for done in after.begun], after.steered) == ([ALICE], ())
+    await second.say("@ada?")
+    await second.settle()
+    done = await passed(desk, (await said(desk, thread))[2], ask(ada, user="bob"))
+    assert (done is not None, done and done.begun, done and done.steered) == (True, (), ())
+    await first.say("Goodbye.")
+    await first.settle()
+    assert (await said(desk, thread))[1].text == "Goodbye."
+
+
 # ---------------------------------------------------------------- what is dropped
 
 
@@ -294,27 +311,6 @@ async def test_a_chat_whose_last_user_leaves_is_removed(desk: Desk) -> None:
     assert await desk.database.write(update_members, **what, changes=changes, at=desk.clock()) == (None, [thread.id])
     assert await desk.database.read(get_chats, [thread.chat_id]) == {}
     assert await desk.database.read(members_of_chats, [thread.chat_id]) == {thread.chat_id: []}
-
-
-async def test_agents_from_before_chats_get_their_main_chats(tmp_path: Path) -> None:
-    """By the migration: with one thread, the owner and the agent."""
-    columns = "id, user_id, name, kind, config, created_at, updated_at"
-    values = "'agt_01m8qs8n7ve3r8d6k2k1fjtsfc', 'alice', 'Ada', 'expert', '{}', 7, 7"
-
-    def store(c: Connection) -> None:
-        c.execute(text(f"INSERT INTO agents ({columns}) VALUES ({values})"))  # noqa: S608 - both are just above
-
-    async with open_database(f"sqlite:///{tmp_path}/old.db") as database:
-        await database.write(migrate, "0010")
-        await database.write(store)
-        await database.write(migrate)
-        (chat,) = (await database.read(find_chats, ALICE, Window())).rows
-        (agent,) = (await database.read(get_agents, ["agt_01m8qs8n7ve3r8d6k2k1fjtsfc"])).values()
-        assert (agent.main_chat_id, chat.title, chat.created_at) == (chat.id, "Ada", 7)
-        members = (await database.read(members_of_chats, [chat.id]))[chat.id]
-        assert [(member.user_id, member.agent_id) for member in members] == [(ALICE, None), (None, agent.id)]
-        (thread,) = (await database.read(find_threads, ThreadQuery(chat.id, ALICE), Window())).rows
-        assert (thread.seq, await database.read(get_chat_messages, [])) == (0, {})
 
 
 # ---------------------------------------------------------------- what is pure

@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, text
 
+from models.chat import find_chats, members_of_chats
 from models.database import Database, open_database
+from models.ids import prefix_of
 from models.migrate import all_tables, downgrade, history, migrate, newest_revision, revision_of
+from models.page import Window
+from models.thread import ThreadQuery, find_threads
 from tests.support.databases import new_postgres
 
 
@@ -77,6 +82,37 @@ async def test_each_revision_can_be_left_and_reached_again(bare: Database) -> No
         await bare.write(downgrade, before or "base")
         assert await bare.write(migrate, revision) == (before, revision)
     assert revisions[-1] == newest_revision()
+
+
+async def test_agents_from_before_chats_get_their_main_chats(bare: Database) -> None:
+    """With one thread, the owner and the agent; on the way back the agent is as it was."""
+    agent_id = "agt_01m8qs8n7ve3r8d6k2k1fjtsfc"
+
+    def store(c: Connection) -> None:
+        c.execute(
+            text(
+                "INSERT INTO agents (id, user_id, name, kind, config, created_at, updated_at)"
+                " VALUES (:id, 'alice', 'Ada', 'expert', '{}', 7, 7)"
+            ),
+            {"id": agent_id},
+        )
+
+    await bare.write(migrate, "0010")
+    await bare.write(store)
+    await bare.write(migrate, "0011")
+    (chat,) = (await bare.read(find_chats, "alice", Window())).rows
+    (main_chat_id,) = await bare.read(_column, "SELECT main_chat_id FROM agents")
+    assert (main_chat_id, chat.title, chat.temporary, chat.created_at) == (chat.id, "Ada", False, 7)
+    members = (await bare.read(members_of_chats, [chat.id]))[chat.id]
+    assert [(member.user_id, member.agent_id) for member in members] == [("alice", None), (None, agent_id)]
+    (thread,) = (await bare.read(find_threads, ThreadQuery(chat.id, "alice"), Window())).rows
+    assert (thread.seq, thread.revision, prefix_of(thread.id), prefix_of(chat.id)) == (0, 1, "thr", "cht")
+    await bare.write(downgrade, "0010")
+    assert await bare.read(_column, "SELECT name FROM agents") == ["Ada"]
+
+
+def _column(c: Connection, statement: str) -> list[Any]:
+    return list(c.execute(text(statement)).scalars())
 
 
 async def test_migrations_at_the_same_time_do_the_work_once(bare_address: str) -> None:
