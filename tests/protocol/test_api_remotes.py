@@ -424,3 +424,17 @@ async def test_what_is_no_remote_is_refused_with_its_place(tmp_path: Path, given
         (error,) = (await alice.do(documents.REGISTER_REMOTE, **what))["errors"]
         assert (error["code"], error["field"]) == ("INVALID_INPUT", ["input", *field])
         assert (await alice.ask(documents.REMOTES))["remotes"]["nodes"] == [before]
+
+
+async def test_tools_that_take_too_much_room_together_are_refused_at_once(tmp_path: Path) -> None:
+    """Before any of them is looked at for long; so is a tool whose schema alone is too large."""
+    async with world(tmp_path) as w:
+        alice = w.client("alice")
+        large = {"type": "object", "description": "x" * 32_000}
+        many = [{"name": f"t{number}", "description": "", "inputSchema": large} for number in range(9)]
+        (error,) = (await alice.do(documents.REGISTER_REMOTE, name="x", kind="CLIENT", tools=many))["errors"]
+        assert (error["code"], error["field"]) == ("INVALID_INPUT", ["input", "tools"])
+        larger = [READ | {"inputSchema": large | {"description": "x" * 33_000}}]
+        (error,) = (await alice.do(documents.REGISTER_REMOTE, name="x", kind="CLIENT", tools=larger))["errors"]
+        assert error["field"] == ["input", "tools", "0", "inputSchema"]
+        assert (await alice.ask(documents.REMOTES))["remotes"]["nodes"] == []
