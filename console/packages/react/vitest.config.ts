@@ -1,6 +1,16 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const source = (name: string) => fileURLToPath(new URL(`src/${name}.ts`, import.meta.url));
+
 export default defineConfig({
+  // The examples name the package as its users do.
+  resolve: {
+    alias: {
+      "@steersman/react/testing": source("testing"),
+      "@steersman/react": source("index"),
+    },
+  },
   test: {
     include: ["tests/**/*.test.{ts,tsx}"],
     // Half of a laptop: other tests may run beside these.

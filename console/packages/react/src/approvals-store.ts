@@ -2,7 +2,7 @@ import type { Outcome } from "./actions.js";
 import type { Call, Decision, Json } from "./api.js";
 import { ask } from "./ask.js";
 import { APPROVAL_CHANGES, APPROVALS, DECIDE_ALONE } from "./documents.js";
-import { follow, persist } from "./follow.js";
+import { follow, persist, twice } from "./follow.js";
 import { newKey } from "./keys.js";
 import type { Approval, Connection, Failure } from "./state.js";
 import { failureOf } from "./status.js";
@@ -86,15 +86,17 @@ class LiveApprovals {
     const told = () => this.show({ connection: connection.getSnapshot() });
     const unlisten = connection.subscribe(told);
     told();
+    const look = twice(() => void this.#read(session));
     const leave = follow(this.transport, APPROVAL_CHANGES, () => ({}), {
       // What ceased to wait during a pause is not told again, so the list is read too.
-      opened: () => void this.#read(session),
+      opened: () => look.again(),
       next: ({ approvals }) => this.#put(approvals),
       refused: (error) => this.show({ error: failureOf(error), isLoading: false }),
     });
     return () => {
       session.open = false;
       unlisten();
+      look.stop();
       leave();
     };
   }

@@ -21,32 +21,46 @@ const PING_MS = 15_000;
 const PONG_MS = 5_000;
 const FORBIDDEN = 4403;
 
-/** A transport over `fetch` and one WebSocket that all subscriptions share; `dispose` closes it for good. */
+/**
+ * A transport over `fetch` and one WebSocket that all subscriptions share; `dispose` closes it for good. It touches neither
+ * before it is used, so it may be made where there is no browser.
+ */
 export function createTransport(options: TransportOptions = {}): Transport & { dispose(): void } {
-  const url = new URL(options.url ?? "/graphql", globalThis.location?.href).href;
   const token = async () => (await options.token?.()) ?? null;
   const ask = options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request));
   const connection = observable<Connection>({ state: "connecting", error: null });
-  const client = createSocket(url, token, connection, options.webSocket);
+  let socket: Socket | undefined;
   const request: Transport["query"] = async (operation, variables) =>
-    post(ask, url, await token(), operation, variables);
+    post(ask, address(options), await token(), operation, variables);
   return {
     query: request,
     mutate: request,
-    subscribe: (operation, variables, sink) => subscribe(client, operation, variables, sink),
+    subscribe(operation, variables, sink) {
+      socket ??= openSocket(address(options), token, connection, options.webSocket);
+      return subscribe(socket.client, operation, variables, sink);
+    },
     connection,
-    dispose: () => void client.dispose(),
+    dispose: () => socket?.dispose(),
   };
+}
+
+function address({ url = "/graphql" }: TransportOptions): string {
+  return new URL(url, globalThis.location?.href).href;
+}
+
+interface Socket {
+  client: Client;
+  dispose(): void;
 }
 
 type Shown = ReturnType<typeof observable<Connection>>;
 
-function createSocket(
+function openSocket(
   url: string,
   token: () => Promise<string | null>,
   connection: Shown,
   webSocket: unknown,
-): Client {
+): Socket {
   let unanswered: ReturnType<typeof setTimeout> | undefined;
   const client = createClient({
     url: url.replace(/^http/, "ws"),
@@ -75,7 +89,19 @@ function createSocket(
       },
     },
   });
-  return client;
+  const offline = () => connection.set({ state: "offline", error: closing(undefined) });
+  // What the network's loss has left of the connection is not waited for.
+  const online = () => client.terminate();
+  globalThis.addEventListener?.("offline", offline);
+  globalThis.addEventListener?.("online", online);
+  return {
+    client,
+    dispose() {
+      globalThis.removeEventListener?.("offline", offline);
+      globalThis.removeEventListener?.("online", online);
+      void client.dispose();
+    },
+  };
 }
 
 function lost(event: unknown): Connection {

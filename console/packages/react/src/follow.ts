@@ -56,3 +56,21 @@ export async function persist<Result>(
     }
   }
 }
+
+const SECOND_LOOK_MS = 1_500;
+
+/**
+ * Reads when a subscription was asked for, and once more a little later: no answer tells when the server has begun it, and
+ * what changed in between would be in neither.
+ */
+export function twice(read: () => void): { again(): void; stop(): void } {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return {
+    again() {
+      read();
+      clearTimeout(timer);
+      timer = setTimeout(read, SECOND_LOOK_MS);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

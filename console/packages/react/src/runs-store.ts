@@ -1,6 +1,6 @@
 import type { Listed, RunChangesSubscription, RunFilter } from "./api.js";
 import { RUN_CHANGES, RUNS } from "./documents.js";
-import { follow, persist } from "./follow.js";
+import { follow, persist, twice } from "./follow.js";
 import type { Connection, Failure } from "./state.js";
 import { failureOf } from "./status.js";
 import { asTransportError, type Transport } from "./transport.js";
@@ -86,15 +86,17 @@ class LiveRuns {
     const told = () => this.#show({ connection: connection.getSnapshot() });
     const unlisten = connection.subscribe(told);
     told();
+    const look = twice(() => void this.#read(session));
     const leave = follow(this.#transport, RUN_CHANGES, () => ({ filter: this.#filter }), {
       // Changes alone come, so after each pause the list is read anew.
-      opened: () => void this.#read(session),
+      opened: () => look.again(),
       next: ({ runs }) => this.#changed(runs),
       refused: (error) => this.#show({ error: failureOf(error), isLoading: false }),
     });
     return () => {
       session.open = false;
       unlisten();
+      look.stop();
       leave();
     };
   }

@@ -159,6 +159,17 @@ describe("useRuns", () => {
     expect(result.current.runs).toMatchObject([{ id: "3" }, { id: "1", status: "COMPLETED" }]);
   });
 
+  test("looks a second time, for what changed before the server had begun to tell", async () => {
+    const nodes = [listed("1")];
+    transport.answer("Runs", () => ({ runs: { nodes: [...nodes], pageInfo: page } }));
+    const { result } = renderHook(() => useRuns(), { wrapper });
+    await settle();
+    nodes.unshift(listed("2"));
+    await settle(10_000);
+    expect(ids(result.current)).toEqual(["2", "1"]);
+    expect(asked("Runs")).toHaveLength(2);
+  });
+
   test("reads anew after a lost connection, and further pages when asked", async () => {
     const pages: Record<string, object> = {
       first: { nodes: [listed("3")], pageInfo: { hasNextPage: true, endCursor: "c" } },
