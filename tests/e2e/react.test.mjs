@@ -107,6 +107,33 @@ test("a connection that is lost in the middle of the text loses none of it and d
   await nothingIsLost(view);
 });
 
+test("whoever comes in the middle, at whatever moment, sees all of it and nothing twice", async () => {
+  const { store, until } = run({ agent: "slowpoke" });
+  const { runId } = await store.start("Count slowly to 2");
+  const late = [];
+  for (let moment = 0; moment < 12; moment += 1) {
+    late.push(run({ runId }));
+    await new Promise((resolve) => setTimeout(resolve, 120));
+  }
+  const view = await until(ended);
+  for (const one of late) {
+    const seen = await one.until(ended);
+    assert.deepEqual([seen.messages, seen.toolCalls[0].state], [view.messages, "SUCCEEDED"]);
+    nothingIsDoubled(one.shown);
+  }
+});
+
+test("an input that interrupts is read at once, and what was shown before it is kept", async () => {
+  const { store, shown, until } = run({ agent: "slowpoke" });
+  await store.start("Count slowly to 100");
+  await until(({ toolCalls }) => toolCalls.some(({ progress }) => progress !== null));
+  await store.steer("Say it in French", { mode: "INTERRUPT" });
+  const view = await until(ended);
+  assert.ok(view.messages.some(({ role, text }) => role === "USER" && text.includes("Say it in French")));
+  nothingIsDoubled(shown);
+  await nothingIsLost(view);
+});
+
 test("an input to a run at work waits, is taken back, waits again and is folded in", async () => {
   const { store, shown, until } = run({ agent: "slowpoke" });
   await store.start("Count slowly to 3");

@@ -13,6 +13,9 @@ export default defineConfig({
   },
   test: {
     include: ["tests/**/*.test.{ts,tsx}"],
+    setupFiles: ["tests/support/patience.ts"],
+    // Far above what any test takes: a machine that is busy fails none.
+    testTimeout: 120_000,
     // Half of a laptop: other tests may run beside these.
     maxWorkers: 2,
   },

@@ -62,7 +62,7 @@ export type CancelMutation = {
   cancelRun: {
     run: Row | null;
     errors: Array<{
-      code: ErrorCode;
+      code: string;
       message: string;
       field: Array<string> | null;
     }>;
@@ -113,7 +113,7 @@ export type CompleteMutation = {
   completeToolCall: {
     run: Row | null;
     errors: Array<{
-      code: ErrorCode;
+      code: string;
       message: string;
       field: Array<string> | null;
     }>;
@@ -135,7 +135,7 @@ export type CompleteToolCallInput = {
 export type DecideAloneMutation = {
   decideToolCalls: {
     errors: Array<{
-      code: ErrorCode;
+      code: string;
       message: string;
       field: Array<string> | null;
     }>;
@@ -150,7 +150,7 @@ export type DecideMutation = {
   decideToolCalls: {
     run: Row | null;
     errors: Array<{
-      code: ErrorCode;
+      code: string;
       message: string;
       field: Array<string> | null;
     }>;
@@ -185,8 +185,6 @@ export type EarlierCallsQueryVariables = {
   id: string;
   before?: string | null;
 };
-
-export type ErrorCode = "RUN_NOT_FOUND" | "AGENT_NOT_FOUND" | "AGENT_MISMATCH" | "AGENT_INPUT_REQUIRED" | "AGENT_INPUT_QUEUE_FULL" | "AGENT_MAX_STEPS" | "RUN_BUSY" | "MODEL_NOT_ALLOWED" | "INPUT_TOO_LARGE" | "INVALID_INPUT" | "ATTACHMENT_REFUSED" | "KEY_REUSED" | "PROVIDER_ERROR" | "PROVIDER_OVERLOADED" | "PROVIDER_TIMEOUT" | "RUN_INTERRUPTED" | "RUN_TIMEOUT" | "OUTPUT_INVALID" | "BUDGET_SPENT" | "BALANCE_SPENT" | "LIMIT_REACHED" | "LOOP_STOPPED" | "PRICE_UNKNOWN" | "CALL_NOT_FOUND" | "CALL_ALREADY_DECIDED" | "NOT_ALLOWED_TO_DECIDE" | "HANDLE_TAKEN" | "INVALID_CONFIG" | "KIND_UNAVAILABLE" | "NOT_FOUND" | "FORBIDDEN";
 
 export type Event = 
   | {
@@ -266,7 +264,7 @@ export type Event =
     steps: number;
     cancelled: boolean;
     error: {
-      code: ErrorCode;
+      code: string;
       message: string;
     } | null;
   }
@@ -406,7 +404,7 @@ export type Listed = {
   startedAt: string | null;
   updatedAt: string;
   error: {
-    code: ErrorCode;
+    code: string;
     message: string;
   } | null;
   usage: {
@@ -508,7 +506,7 @@ export type PostMutation = {
       seq: number;
     } | null;
     errors: Array<{
-      code: ErrorCode;
+      code: string;
       message: string;
       field: Array<string> | null;
     }>;
@@ -523,7 +521,7 @@ export type RetryMutation = {
   retryRun: {
     run: Row | null;
     errors: Array<{
-      code: ErrorCode;
+      code: string;
       message: string;
       field: Array<string> | null;
     }>;
@@ -558,7 +556,7 @@ export type Row = {
   startedAt: string | null;
   updatedAt: string;
   error: {
-    code: ErrorCode;
+    code: string;
     message: string;
   } | null;
   pendingInput: Array<{
@@ -632,7 +630,7 @@ export type RunQuery = {
     startedAt: string | null;
     updatedAt: string;
     error: {
-      code: ErrorCode;
+      code: string;
       message: string;
     } | null;
     pendingInput: Array<{
@@ -707,7 +705,7 @@ export type StartMutation = {
     queued: boolean;
     inputId: string | null;
     errors: Array<{
-      code: ErrorCode;
+      code: string;
       message: string;
       field: Array<string> | null;
     }>;
@@ -738,7 +736,7 @@ export type SteerMutation = {
     queued: boolean;
     inputId: string | null;
     errors: Array<{
-      code: ErrorCode;
+      code: string;
       message: string;
       field: Array<string> | null;
     }>;
@@ -760,7 +758,7 @@ export type SteerRunInput = {
 export type StopMutation = {
   cancelRun: {
     errors: Array<{
-      code: ErrorCode;
+      code: string;
       message: string;
       field: Array<string> | null;
     }>;
@@ -815,7 +813,7 @@ export type WithdrawMutation = {
     run: Row | null;
     withdrawn: boolean;
     errors: Array<{
-      code: ErrorCode;
+      code: string;
       message: string;
       field: Array<string> | null;
     }>;

@@ -3,6 +3,7 @@ import type { ChatMessage } from "./api.js";
 import { ask } from "./ask.js";
 import { CHAT_MESSAGES, POST, STOP } from "./documents.js";
 import { follow } from "./follow.js";
+import { inTurn } from "./in-turn.js";
 import { newKey } from "./keys.js";
 import type { Connection, Failure } from "./state.js";
 import { failureOf } from "./status.js";
@@ -74,6 +75,7 @@ class LiveChat {
   readonly key: () => string;
   readonly #transport: Transport;
   readonly #gone = () => this.watched.disposed;
+  readonly #next = inTurn();
   /** In which message each outgoing one has become. */
   readonly #posted = new Map<string, string>();
 
@@ -91,12 +93,9 @@ class LiveChat {
     const others = outgoing.filter((known) => known.key !== key);
     this.show({ outgoing: [...others, { key, text, state: "sending", error: null }] });
     const variables = { input: { threadId, text, key } };
-    const { payload, error } = await ask(
-      this.#transport,
-      this.#gone,
-      POST,
-      variables,
-      "postMessage",
+    // What is said first stands first.
+    const { payload, error } = await this.#next(() =>
+      ask(this.#transport, this.#gone, POST, variables, "postMessage"),
     );
     if (error) {
       const failed = { key, text, state: "failed", error } as const;

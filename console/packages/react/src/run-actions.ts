@@ -3,6 +3,7 @@ import type * as api from "./api.js";
 import { type Answered, ask, type Payload } from "./ask.js";
 import { CANCEL, COMPLETE, DECIDE, RETRY, START, STEER, WITHDRAW } from "./documents.js";
 import type { RunEvent } from "./events.js";
+import { inTurn } from "./in-turn.js";
 import type { Operation } from "./operation.js";
 import type { Failure, RunState } from "./state.js";
 import { failureOf } from "./status.js";
@@ -64,15 +65,23 @@ export function runActions(desk: Desk): Omit<RunActions, "connect" | "disconnect
 type Send = () => Promise<SteerOutcome & { runId: string | null }>;
 
 function inputActions(desk: Desk): Pick<RunActions, "start" | "steer" | "resend" | "withdraw"> {
-  /** How each input that is not in the transcript yet is sent. */
+  /** How each input that failed is sent again. */
   const sends = new Map<string, Send>();
+
+  // What is said first is heard first, and what is said before there is a run is said to the one that is begun.
+  const next = inTurn();
+
+  const send = async (key: string, how: Send) => {
+    const outcome = await next(how);
+    if (outcome.error) sends.set(key, how);
+    else sends.delete(key);
+    return outcome;
+  };
 
   const say = (text: string, mode: api.SteerMode, how: (key: string) => Send) => {
     const key = desk.key();
-    const send = how(key);
-    sends.set(key, send);
     desk.dispatch({ type: "sending", key, text, mode });
-    return send();
+    return send(key, how(key));
   };
 
   return {
@@ -87,11 +96,11 @@ function inputActions(desk: Desk): Pick<RunActions, "start" | "steer" | "resend"
       }),
     async resend(key) {
       const failed = desk.state().queue.find((input) => input.key === key);
-      const send = sends.get(key);
-      if (failed?.state !== "failed" || send === undefined)
+      const how = sends.get(key);
+      if (failed?.state !== "failed" || how === undefined)
         return { queued: false, inputId: null, error: NO_RUN };
       desk.dispatch({ type: "sending", key, text: failed.text, mode: failed.mode });
-      return send();
+      return send(key, how);
     },
     withdraw: (key) => withdraw(desk, key),
   };

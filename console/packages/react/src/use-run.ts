@@ -36,20 +36,24 @@ export function useRun(options: UseRunOptions = {}): UseRun {
 
 function useRunStore(transport: Transport, options: UseRunOptions): RunStore {
   const { runId = null, agent = null, throttleMs = 80 } = options;
-  const wanted = JSON.stringify([runId, agent, throttleMs]);
+  const wanted = JSON.stringify([runId, agent]);
   const make = (): Kept => {
     const fresh = () => createRunStore({ transport, runId, agent, throttleMs });
-    const store = runId === null ? fresh() : sharedStore(transport, `run ${wanted}`, fresh);
+    const store = runId === null ? fresh() : sharedStore(transport, `run ${runId}`, fresh);
     return { transport, wanted, store };
   };
   const [kept, keep] = useState(make);
-  const same = kept.transport === transport && kept.wanted === wanted;
+  const begun = kept.store.getSnapshot().runId;
   // A page that began a run, and now names it, goes on with the store that began it.
-  const begun = runId !== null && kept.store.getSnapshot().runId === runId;
-  if (same || (kept.transport === transport && begun)) return kept.store;
-  const next = make();
-  keep(next); // another run is wanted: React renders again with its store at once
-  return next.store;
+  const goesOn = kept.wanted === wanted || (runId !== null && begun === runId);
+  if (kept.transport !== transport || !goesOn) {
+    const next = make();
+    keep(next); // another run is wanted: React renders again with its store at once
+    return next.store;
+  }
+  // Whoever else shows the run that was begun here shares what is asked for it.
+  if (begun !== null) sharedStore(transport, `run ${begun}`, () => kept.store);
+  return kept.store;
 }
 
 interface Kept {

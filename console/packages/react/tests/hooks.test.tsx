@@ -23,8 +23,20 @@ const wrapper = ({ children }: { children: ReactNode }) => (
   </StrictMode>
 );
 
-function Status() {
-  return <p>{useRun({ runId: "run_1" }).status}</p>;
+function Status({ runId = "run_1" }) {
+  return <p>{useRun({ runId }).status}</p>;
+}
+
+function Beginner() {
+  const { runId, status, start } = useRun({ agent: "assistant" });
+  return (
+    <>
+      <button type="button" onClick={() => start("Hi")}>
+        {status}
+      </button>
+      {runId !== null && <Status runId={runId} />}
+    </>
+  );
 }
 
 const settle = (milliseconds = 200) => act(() => vi.advanceTimersByTimeAsync(milliseconds));
@@ -80,6 +92,18 @@ describe("useRun", () => {
     await settle();
     expect(result.current).toMatchObject({ runId: "run_1", isHydrating: false });
     expect(asked("Run")).toEqual([]);
+  });
+
+  test("that began a run shares it with who is told its id", async () => {
+    const run = createFakeRun(transport);
+    transport.answer("Start", () => ({
+      startRun: { run: run.row, queued: false, inputId: null, errors: [] },
+    }));
+    render(<Beginner />, { wrapper });
+    await act(async () => screen.getByText("idle").click());
+    await settle();
+    expect(screen.getAllByText("running")).toHaveLength(2);
+    expect([following().length, asked("Run").length]).toEqual([3, 0]);
   });
 
   test("goes over to another run, and shows nothing of the one before", async () => {

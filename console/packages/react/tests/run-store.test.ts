@@ -219,6 +219,25 @@ describe("acting", () => {
     expect([runId, status, messages.length, queue]).toEqual(["run_1", "running", 1, []]);
   });
 
+  test("what is said in quick succession is said in that order, to one run", async () => {
+    const run = createFakeRun(transport);
+    const accepted = { run: run.row, inputId: null, errors: [] };
+    transport.answer("Start", () => ({ startRun: { ...accepted, queued: false } }));
+    let tries = 0;
+    transport.answer("Steer", () => {
+      tries += 1;
+      return tries === 1 ? lost() : { steerRun: { ...accepted, queued: true } };
+    });
+    const { store } = open({ agent: "assistant" });
+    const said = ["one", "two", "three"].map((text) => store.steer(text));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect((await Promise.all(said)).map(({ error }) => error)).toEqual([null, null, null]);
+    const sent = transport.asked.flatMap(({ name, variables }) =>
+      name === "Start" || name === "Steer" ? [`${name} ${variables.input.input}`] : [],
+    );
+    expect(sent).toEqual(["Start one", "Steer two", "Steer two", "Steer three"]);
+  });
+
   test("an answer that is lost is asked for again under the same key, another deed has another", async () => {
     const run = createFakeRun(transport);
     const { store } = open({ runId: "run_1" });

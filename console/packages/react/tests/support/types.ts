@@ -30,9 +30,18 @@ export type Json = unknown;
 `;
 
 const SCALARS: Record<string, string> = {
-  ID: "string", String: "string", DateTime: "string", Decimal: "string", Int: "number", Float: "number",
-  BigInt: "number", Boolean: "boolean", JSON: "Json",
-}; // biome-ignore format: a table
+  ID: "string",
+  String: "string",
+  DateTime: "string",
+  Decimal: "string",
+  Int: "number",
+  Float: "number",
+  BigInt: "number",
+  Boolean: "boolean",
+  JSON: "Json",
+  // Codes are added in time, so a page must bear one that it does not know.
+  ErrorCode: "string",
+};
 
 /**
  * TypeScript for everything that operations ask and are answered: one type a fragment, two an operation, and the enums
