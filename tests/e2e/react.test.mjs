@@ -13,7 +13,7 @@ const { WebSocket } = createRequire(LIBRARY)("ws");
 
 let server;
 let transport;
-let sockets = [];
+const sockets = [];
 const stores = [];
 
 class Socket extends WebSocket {
@@ -30,7 +30,6 @@ before(async () => {
 
 afterEach(() => {
   for (const store of stores.splice(0)) store.dispose();
-  sockets = [];
 });
 
 after(async () => {

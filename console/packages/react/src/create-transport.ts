@@ -1,6 +1,6 @@
 import { type Client, createClient } from "graphql-ws/client";
 import { backoff } from "./backoff.js";
-import { type Answer, dataOf, post, refusal } from "./http.js";
+import { type Answer, errorOf, post, refusal } from "./http.js";
 import { observable } from "./observable.js";
 import type { Operation } from "./operation.js";
 import type { Connection, Failure } from "./state.js";
@@ -19,6 +19,8 @@ export interface TransportOptions {
 
 const PING_MS = 15_000;
 const PONG_MS = 5_000;
+// From one page to the next the socket stays.
+const LINGER_MS = 1_000;
 const FORBIDDEN = 4403;
 
 /**
@@ -73,6 +75,7 @@ function openSocket(
     shouldRetry: () => true,
     retryWait: (tries) => untilOnlineOr(backoff(tries)),
     keepAlive: PING_MS,
+    lazyCloseTimeout: LINGER_MS,
     ...(webSocket === undefined ? {} : { webSocketImpl: webSocket }),
     on: {
       connected: () => connection.set({ state: "live", error: null }),
@@ -156,13 +159,11 @@ function subscribe<Result, Variables>(
   const leave = client.subscribe(payload, {
     next: (answer) =>
       told(() => {
-        try {
-          sink.next(dataOf<Result>(answer as Answer));
-        } catch (error) {
-          left = true;
-          leave();
-          sink.error(asTransportError(error));
-        }
+        const error = errorOf(answer as Answer);
+        if (error === null) return sink.next(answer.data as Result);
+        left = true;
+        leave();
+        sink.error(error);
       }),
     error: (error) => told(() => sink.error(refused(error))),
     complete: () => told(() => sink.complete()),

@@ -23,8 +23,11 @@ export type RunEvent =
   | { type: "sent"; key: string; inputId: string | null; queued: boolean; row: api.Row | null }
   | { type: "unsent"; key: string; failure: Failure }
   | { type: "withdrawn"; key: string }
-  | { type: "starting"; on: boolean }
+  /** A run is being begun; `blank`: with nothing said before, so that there is nothing to read. */
+  | { type: "starting"; on: boolean; blank?: boolean }
   | { type: "cancelling"; on: boolean }
   | { type: "deciding"; ids: string[]; decision: api.Decision | null }
   | { type: "failed"; failure: Failure }
+  /** The run can't be read or followed. */
+  | { type: "unreadable"; failure: Failure }
   | { type: "clearError" };

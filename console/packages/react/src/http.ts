@@ -7,12 +7,11 @@ export interface Answer {
   errors?: readonly { message: string; extensions?: { code?: unknown } | undefined }[] | undefined;
 }
 
-/** The data of an answer. Throws TransportError where it is an error instead. */
-export function dataOf<Result>({ data, errors }: Answer): Result {
+/** Why an answer is none; null where it is one. */
+export function errorOf({ data, errors }: Answer): TransportError | null {
   const [error] = errors ?? [];
-  if (error) throw refusal(error);
-  if (data == null) throw new TransportError("INTERNAL", "The answer has no data.");
-  return data as Result;
+  if (error) return refusal(error);
+  return data == null ? new TransportError("INTERNAL", "The answer has no data.") : null;
 }
 
 /** A top-level error of the API. */
@@ -40,7 +39,10 @@ export async function post<Result, Variables>(
   });
   if (response.status === 401)
     throw new TransportError("UNAUTHENTICATED", "The token is wrong or has expired.");
-  return dataOf<Result>(await read(response));
+  const answer = await read(response);
+  const error = errorOf(answer);
+  if (error !== null) throw error;
+  return answer.data as Result;
 }
 
 async function read(response: Response): Promise<Answer> {

@@ -61,7 +61,7 @@ function withDeed(
     case "withdrawn":
       return { ...state, queue: state.queue.filter(({ key }) => key !== event.key) };
     case "starting":
-      return remembering(state, { starting: event.on });
+      return remembering(state, { starting: event.on, blank: event.blank ?? state.memory.blank });
     case "cancelling":
       return remembering(state, { cancelling: event.on });
     case "deciding": {
@@ -71,6 +71,8 @@ function withDeed(
       return remembering(state, { deciding: Object.fromEntries([...left, ...fresh]) });
     }
     case "failed":
+      return remembering(state, { failure: event.failure });
+    case "unreadable":
       return { ...remembering(state, { failure: event.failure }), isHydrating: false };
     case "clearError": {
       const { row, result } = state.memory;
@@ -128,7 +130,8 @@ function withNewRow(state: RunState, row: Row, live: boolean): RunState {
     state.toolCalls,
     row.pendingCalls.filter(({ runId }) => runId === row.id),
   );
-  return { ...known, runId: row.id, queue: withRow(state, row), toolCalls };
+  const isHydrating = state.runId === null ? !state.memory.blank : state.isHydrating;
+  return { ...known, runId: row.id, isHydrating, queue: withRow(state, row), toolCalls };
 }
 
 function withMessage(state: RunState, message: Message): RunState {

@@ -109,7 +109,8 @@ function inputActions(desk: Desk): Pick<RunActions, "start" | "steer" | "resend"
 async function begin(desk: Desk, key: string, input: string, options: StartOptions) {
   const { runId, agent } = desk.state();
   if (agent === null) return unsent(desk, key, NO_AGENT);
-  desk.dispatch({ type: "starting", on: true });
+  const blank = runId === null && options.overrides?.history == null;
+  desk.dispatch({ type: "starting", on: true, blank });
   const more = runId === null ? options : { ...options, runId };
   const answered = await ask(
     desk.transport,

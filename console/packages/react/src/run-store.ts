@@ -63,6 +63,7 @@ class LiveRun {
   readonly #transport: Transport;
   /** Failed calls of which the server has said how. */
   readonly #explained = new Set<string>();
+  #isRead = false;
   #refetch: ReturnType<typeof setTimeout> | undefined;
 
   constructor({ transport, runId = null, agent = null, throttleMs = 80 }: RunStoreOptions) {
@@ -101,8 +102,7 @@ class LiveRun {
 
   /** Snapshot first, then what follows it. Whoever was connected before goes on behind what is there. */
   async #begin(runId: string, session: Session, leaving: (() => void)[]): Promise<void> {
-    const { memory, isHydrating } = this.watched.state;
-    if (memory.row === null || isHydrating) {
+    if (!this.#isRead && !this.watched.state.memory.blank) {
       try {
         const snapshot = await persist(() => hydrate(this.#transport, runId), {
           tries: Number.POSITIVE_INFINITY,
@@ -110,6 +110,7 @@ class LiveRun {
           failed: (error) => session.open && error.retryable && this.#lost(error),
         });
         if (!session.open) return;
+        this.#isRead = true;
         this.dispatch({ type: "snapshot", snapshot }, true);
       } catch (error) {
         if (session.open) this.#refused(asTransportError(error));
@@ -155,7 +156,7 @@ class LiveRun {
   #refused(error: TransportError): void {
     this.watched.end();
     const failure = failureOf(error);
-    if (error.answered) this.dispatch({ type: "failed", failure }, true);
+    if (error.answered) this.dispatch({ type: "unreadable", failure }, true);
     else
       this.dispatch({ type: "connection", connection: { state: "offline", error: failure } }, true);
   }

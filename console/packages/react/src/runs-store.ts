@@ -114,6 +114,7 @@ class LiveRuns {
       });
       if (gone()) return;
       const runs = (this.#since ?? []).reduce(withChange, page.nodes);
+      this.#since = null;
       this.#cursor = page.pageInfo.endCursor;
       const { hasNextPage: hasMore } = page.pageInfo;
       this.#show({ runs, hasMore, isLoading: false, error: null });

@@ -151,6 +151,8 @@ export interface Memory {
   sent: Record<string, { afterSeq: number; since: string; begins: boolean }>;
   deciding: Record<string, api.Decision>;
   starting: boolean;
+  /** Whether the run was begun here, with nothing said before. */
+  blank: boolean;
   cancelling: boolean;
   failure: Failure | null;
   /** The run's error that somebody has put away, by the stream that ended with it. */
@@ -196,6 +198,7 @@ export function initialState(runId: string | null = null, agent: string | null =
       sent: {},
       deciding: {},
       starting: false,
+      blank: false,
       cancelling: false,
       failure: null,
       dismissed: null,

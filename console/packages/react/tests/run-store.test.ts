@@ -219,6 +219,27 @@ describe("acting", () => {
     expect([runId, status, messages.length, queue]).toEqual(["run_1", "running", 1, []]);
   });
 
+  test("a run that is begun with a history is read, since that was said before it", async () => {
+    const run = createFakeRun(transport);
+    run.say("USER", "Hi");
+    run.say("ASSISTANT", "Hello");
+    transport.answer("Start", () => {
+      run.say("USER", "Again?");
+      return { startRun: { run: run.row, queued: false, inputId: null, errors: [] } };
+    });
+    const { store } = open({ agent: "assistant" });
+    const history = [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: "Hello" },
+    ];
+    await store.start("Again?", { overrides: { history } });
+    expect(store.getSnapshot().isHydrating).toBe(true);
+    await settle();
+    run.tell(delta(0, "Again"));
+    await settle();
+    expect([textOf(store), store.getSnapshot().messages.length]).toEqual(["Again", 3]);
+  });
+
   test("what is said in quick succession is said in that order, to one run", async () => {
     const run = createFakeRun(transport);
     const accepted = { run: run.row, inputId: null, errors: [] };
