@@ -54,14 +54,14 @@ local-model: python
 # ---------------------------------------------------------------- the pages
 
 ifeq ($(NODE),yes)
-console: console/dist/index.html
+console: console/dist/index.html console/packages/react/dist/index.js
 else
 console:
 	@echo "Node 20.19 or newer with npm is missing (found: $$(node --version 2>/dev/null || echo none))."
 	@echo "GraphiQL is left out; the API works without it. Install Node and run make again to have it."
 endif
 
-console/node_modules/.ready: console/package.json console/package-lock.json console/.npmrc
+console/node_modules/.ready: console/package.json console/packages/react/package.json console/package-lock.json console/.npmrc
 	@echo "Installing the packages of console/package-lock.json"
 	@cd console && npm ci --loglevel=error --no-progress
 	@touch $@
@@ -73,6 +73,13 @@ console/dist/index.html: console/node_modules/.ready console/index.html console/
 	@cd console && npm run --silent build -- --logLevel warn
 	@touch $@
 
+LIBRARY_SOURCES := $(shell find console/packages/react/src -type f 2>/dev/null)
+
+console/packages/react/dist/index.js: console/node_modules/.ready console/packages/react/tsconfig.json console/packages/react/tsconfig.build.json $(LIBRARY_SOURCES)
+	@echo "Building the hooks into console/packages/react/dist"
+	@cd console && npm run --silent build --workspace packages/react
+	@touch $@
+
 # ---------------------------------------------------------------- what one does with it
 
 run: setup
@@ -80,6 +87,7 @@ run: setup
 
 test: setup
 	$(BIN)/python -m pytest -m "not service" -n auto --dist worksteal $(ARGS)
+	$(if $(NODE),cd console && npm run --silent test,@echo "Node is missing: the tests of console/ were not run.")
 
 # The crash tests strike at a sample of points in `make test`; here at every one.
 test-crash: setup
@@ -142,6 +150,6 @@ build/uv/bin/uv:
 	build/uv/bin/python -m pip install --quiet uv
 
 clean:
-	rm -rf $(VENV) build console/dist console/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build console/dist console/packages/*/dist console/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

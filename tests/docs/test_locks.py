@@ -88,9 +88,13 @@ def test_the_locks_serve_the_oldest_python_that_is_promised() -> None:
 
 
 def test_the_console_s_lock_has_hashes_and_no_addresses() -> None:
-    """npm takes the files that were locked, from wherever it is set to ask."""
+    """npm takes the files that were locked, from wherever it is set to ask; our own packages from their folders."""
     packages = json.loads((ROOT / "console/package-lock.json").read_text(encoding="utf-8"))["packages"]
     for name, package in packages.items():
-        if name:
+        if package.get("link"):
+            assert package["resolved"] in packages, name
+        elif name.startswith("node_modules/"):
             assert "resolved" not in package, name
             assert package["integrity"].startswith("sha512-"), name
+        else:
+            assert (ROOT / "console" / name / "package.json").is_file(), name

@@ -1,0 +1,21 @@
+/** The API's types that the library's own are made of, under the names that they have for its users. */
+
+import type { Row } from "./api.js";
+
+export type {
+  Call,
+  ChatMessage,
+  ChatMessageStatus,
+  Decision,
+  FinishReason,
+  Json,
+  Listed as ListedRun,
+  Message,
+  RunFilter,
+  RunStatus,
+  SteerMode,
+  ToolCallState,
+  Usage,
+} from "./api.js";
+
+export type Budget = NonNullable<Row["budget"]>;

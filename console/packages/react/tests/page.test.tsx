@@ -1,0 +1,92 @@
+// @vitest-environment happy-dom
+import { readFileSync } from "node:fs";
+import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { afterEach, describe, expect, test } from "vitest";
+import { SteersmanProvider, type UseRun } from "../src/index.js";
+import { createFakeTransport } from "../src/testing.js";
+import { Inbox } from "./support/inbox.js";
+
+const read = (path: string) => readFileSync(`${import.meta.dirname}/${path}`, "utf8");
+const page = read("../../../../docs/react.md");
+
+/** Everything of `useRun`; the compiler refuses one that is missing here, and one too many. */
+const FIELDS: Record<keyof UseRun, true> = {
+  runId: true,
+  agent: true,
+  title: true,
+  version: true,
+  status: true,
+  finish: true,
+  isActive: true,
+  isHydrating: true,
+  messages: true,
+  partial: true,
+  toolCalls: true,
+  approvals: true,
+  clientCalls: true,
+  queue: true,
+  subruns: true,
+  steps: true,
+  usage: true,
+  budget: true,
+  output: true,
+  error: true,
+  connection: true,
+  start: true,
+  steer: true,
+  resend: true,
+  withdraw: true,
+  cancel: true,
+  approve: true,
+  deny: true,
+  decideAll: true,
+  complete: true,
+  retry: true,
+  clearError: true,
+  disconnect: true,
+  connect: true,
+};
+
+afterEach(cleanup);
+
+describe("docs/react.md", () => {
+  test("has a row for every field and every action of useRun", () => {
+    const cells = [...page.matchAll(/^\| (`.*?`(?:, `.*?`)*) \|/gm)].map(([, cell]) => cell ?? "");
+    const rows = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)[`(]/g)].map(([, name]) => name));
+    expect(rows.sort()).toEqual(Object.keys(FIELDS).sort());
+  });
+
+  test.each(["chat.tsx", "chat.test.tsx", "inbox.tsx"])(
+    "shows %s as it is compiled and run here",
+    (name) => {
+      const block = new RegExp(`^\`\`\`tsx ${name}\\n(.*?)^\`\`\``, "ms").exec(page)?.[1];
+      expect(block).toBe(read(`./support/${name}`));
+    },
+  );
+});
+
+test("the page's inbox decides what waits", async () => {
+  const transport = createFakeTransport();
+  const call = {
+    id: "call_1",
+    runId: "run_1",
+    agent: "desk",
+    name: "refund",
+    input: {},
+    state: "WAITING",
+  };
+  const pageInfo = { hasNextPage: false, endCursor: null };
+  transport.answer("Approvals", () => ({ approvals: { nodes: [call], pageInfo } }));
+  transport.answer("DecideAlone", () => ({ decideToolCalls: { errors: [] } }));
+  render(
+    <SteersmanProvider transport={transport}>
+      <Inbox />
+    </SteersmanProvider>,
+  );
+  await screen.findByText("desk wants to call refund");
+  await act(async () => fireEvent.click(screen.getByDisplayValue("Deny")));
+  const { decisions } =
+    transport.asked.find(({ name }) => name === "DecideAlone")?.variables.input ?? {};
+  expect(decisions).toEqual([{ toolCallId: "call_1", decision: "DENY", reason: "not today" }]);
+  expect(screen.queryByText("desk wants to call refund")).toBe(null);
+});
