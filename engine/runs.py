@@ -25,6 +25,7 @@ from engine.errors import (
     InvalidInput,
     KeyReused,
     NotAllowedToDecide,
+    NotFound,
     PriceUnknown,
     Refused,
     RunBusy,
@@ -48,6 +49,7 @@ from models.ids import prefix_of
 from models.key import Key, KeyUsedOtherwise
 from models.overrides import Overrides, RunTool
 from models.purse import BALANCE, get_purses
+from models.remote import get_remotes
 from models.run import Run, get_run
 from models.spending import Bounds
 from models.text import clean
@@ -148,6 +150,7 @@ class Runs:
             given = {"title": title, "metadata": tags}
             changes = {name: value for name, value in given.items() if value is not None}
             return await self._send(user, run, text, SteerMode.QUEUE, kept, changes, found, budget)
+        await self._check_remotes(user, own)
         what = {"title": title, "metadata": tags, "context": context, "history": history}
         return await self._open(user, agent, text, kept, found, budget, own, what)
 
@@ -315,6 +318,14 @@ class Runs:
         return await self._affordable(user, self._permitted(user, chosen), None)
 
     # ------------------------------------------------------------------ what they share
+
+    async def _check_remotes(self, user: User, overrides: Overrides) -> None:
+        """Raise NotFound unless the remotes are there, and this user may use them."""
+        named = overrides.remotes or ()
+        found = await self._shop.database.read(get_remotes, named) if named else {}
+        for place, one in enumerate(named):
+            if one not in found or not found[one].is_for(user.id):
+                raise NotFound("There is no such remote.", field=("overrides", "remotes", str(place)))
 
     async def _open(
         self,

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.project import ROOT
 
-PAGES = {"promises.md": 9, "promises-in-code.md": 10}
+PAGES = {"promises.md": 9, "promises-in-code.md": 10, "promises-as-data.md": 8}
 """The pages, one for each reference page, and how many parts that one has."""
 HEAD = "| promised | here | shown by |"
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")

@@ -11,6 +11,7 @@ import pytest
 from engine.context import Context
 from engine.tool import tool
 from tests.protocol.test_api_agents import created, system_of
+from tests.protocol.test_api_remotes import answer, listening, register
 from tests.support import documents
 from tests.support.client import Client
 from tests.support.messages_script import Script
@@ -143,6 +144,28 @@ async def test_a_key_stands_for_its_overrides_too(tmp_path: Path) -> None:
         other = {"agent": "helper", "input": "Hi", "key": "k", "overrides": {"system": "Else."}}
         assert (await staff.refusal(documents.START, **other))[0] == "KEY_REUSED"
         await staff.settled(first["id"])
+
+
+async def test_the_remotes_that_overrides_name_are_the_runs(tmp_path: Path) -> None:
+    """An expert's too, beside its own tools; one that is somebody else's is NOT_FOUND, and nothing is begun."""
+    async with world(tmp_path, settings=SETTINGS) as w:
+        staff = w.client("alice", "staff")
+        theirs = await register(w.client("bob"))
+        why = await refusal(staff, {"remotes": [theirs["id"]]})
+        assert why == ("NOT_FOUND", ["input", "overrides", "remotes", "0"])
+        assert await w.run_ids() == []
+        agent = await created(staff, handle="ada")
+        value = {"agentId": agent["id"], "key": "calc", "kind": "tools", "value": {"type": "calculator"}}
+        await staff.done(documents.SET_RESOURCE, **value)
+        remote = await register(staff)
+        calls = await listening(staff, remote)
+        w.play(Script().tool("browser_read", {"tab": 1}), Script().text("Blue."))
+        run = await staff.start("What is on the page?", agent="ada", overrides={"remotes": [remote["id"]]})
+        await calls.until(lambda feed: feed.items)
+        await answer(staff, calls.items[0], "It is blue.")
+        done = await staff.settled(run["id"])
+        assert [call["result"] for call in done["toolCalls"]["nodes"]] == ["It is blue."]
+        assert tools_of(w, 0) == ["calc", "browser_read"]
 
 
 # ---------------------------------------------------------------- adding tools

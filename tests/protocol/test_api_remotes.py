@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from engine.errors import NotFound
 from engine.run_overrides import RunOverrides
 from engine.tool import tool
 from engine.user import User
@@ -387,13 +388,15 @@ async def test_the_same_name_again_replaces_what_is_offered(tmp_path: Path) -> N
 
 
 async def test_a_remote_that_is_not_connected_is_not_offered(tmp_path: Path) -> None:
-    """Nor is one of somebody else's, whatever a run names."""
+    """Nor is one of somebody else's, which no run can be begun with."""
     async with world(tmp_path) as w:
         w.play(Script().text("Nothing to use."))
         alice, bob = w.client("alice"), w.client("bob")
         away, theirs = await register(alice), await register(bob, "theirs")
         await listening(bob, theirs)
-        await alice.settled(await start(w, away, theirs))
+        with pytest.raises(NotFound):
+            await start(w, away, theirs)
+        await alice.settled(await start(w, away))
         assert "tools" not in w.model.requests[0].body
 
 

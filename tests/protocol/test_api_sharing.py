@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from models.agent import TEMPORARY_MS, get_agents
+from models.verbs.chatting import drop_temporary_chats
 from models.verbs.expiring import drop_temporary
 from tests.protocol.test_api_agents import created, system_of
 from tests.support import documents
@@ -140,6 +141,26 @@ def find_expiry(connection: Any, agent_id: str) -> int:
     expires_at = get_agents(connection, [agent_id])[agent_id].expires_at
     assert expires_at is not None
     return expires_at
+
+
+async def test_the_main_chat_of_a_temporary_agent_is_temporary(tmp_path: Path) -> None:
+    """One of its own, or the one that is named; a lasting one is refused, and both go together."""
+    async with world(tmp_path) as w:
+        alice = w.client("alice")
+        agent = await created(alice, name="For now", temporary=True)
+        main = await alice.ask("query ($id: ID!) { agent(id: $id) { mainChat { id temporary } } }", id=agent["id"])
+        assert main["agent"]["mainChat"]["temporary"] is True
+        made = [await alice.done(documents.CREATE_CHAT, temporary=temporary) for temporary in (True, False)]
+        fleeting, lasting = (one["chat"]["id"] for one in made)
+        given = {"kind": "expert", "name": "Other", "temporary": True}
+        why = await alice.refusal(documents.CREATE_AGENT, **given, mainChatId=lasting)
+        assert why == ("INVALID_INPUT", ["input", "mainChatId"])
+        await created(alice, name="Other", temporary=True, mainChatId=fleeting)
+        late = w.engine.shop.clock() + 2 * TEMPORARY_MS
+        await w.engine.database.write(drop_temporary, at=late)
+        await w.engine.database.write(drop_temporary_chats, at=late)
+        chats = (await alice.ask(documents.CHATS))["chats"]["nodes"]
+        assert [chat["id"] for chat in chats] == [lasting]
 
 
 async def test_a_restart_of_a_lone_process_ends_what_is_temporary(tmp_path: Path) -> None:
