@@ -359,7 +359,9 @@ mutation CreateAgent {
       kind: "expert"
       name: "Ada"
       handle: "ada"
-      config: { system_prompt: "You answer in one sentence." }
+      config: {
+        system_prompt: "You answer in one sentence."
+      }
       key: "ada"
     }
   ) {
@@ -383,9 +385,17 @@ mutation CreateAgent {
 const PROMPT = `# Asks an agent once, with an input of any structure. The
 # run's stream is the answer: watch it in WatchRun.
 
-mutation PromptAgent($agent: String!, $instruction: String!, $input: JSON) {
+mutation PromptAgent(
+  $agent: String!
+  $instruction: String!
+  $input: JSON
+) {
   promptAgent(
-    input: { agent: $agent, instruction: $instruction, input: $input }
+    input: {
+      agent: $agent
+      instruction: $instruction
+      input: $input
+    }
   ) {
     run {
       id
