@@ -44,6 +44,8 @@ class RunIsMissing(ApiError):
 class RemoteIsMissing(ApiError):
     """There is no such remote."""
 
+    code = "NOT_FOUND"
+
 
 class ThreadIsMissing(ApiError):
     """There is no such thread."""

@@ -32,7 +32,7 @@ MISSING = {
     "resource": NEW_ID("res"),
     "schedule": NEW_ID("sch"),
     "webhook": NEW_ID("whk"),
-    "remote": NEW_ID("rmt"),
+    "offered": NEW_ID("rmt"),
     "chat": NEW_ID("cht"),
     "thread": NEW_ID("thr"),
     "said": NEW_ID("cms"),
@@ -81,20 +81,20 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
             "resource": held[0]["id"],
             "schedule": schedule,
             "webhook": webhook,
-            "remote": remote,
-            **await chat_ids(alice),
+            "offered": remote,
+            **await chat_ids(alice, remote),
         }
         yield Scene(w, alice, bob, ids)
         gate.open.set()
         await alice.settled(run["id"])
 
 
-async def chat_ids(client: Client) -> dict[str, str]:
-    """The ids of a new chat of theirs, its thread, a message in it, and what its agents may use."""
+async def chat_ids(client: Client, remote: str) -> dict[str, str]:
+    """The ids of a new chat of theirs, its thread, a message in it, and the loan of this remote to its agents."""
     made = await client.done(documents.CREATE_CHAT, title="Alice's own")
     thread_id = made["thread"]["id"]
     said = (await client.done(documents.POST_MESSAGE, threadId=thread_id, text="hers alone"))["message"]
-    what = {"key": "k", "kind": "remote", "value": {"remoteId": NEW_ID("rem")}}
+    what = {"key": "k", "kind": "remote", "value": {"remoteId": remote}}
     thread = (await client.done(documents.SET_THREAD_RESOURCE, threadId=thread_id, **what))["thread"]
     lent = thread["resources"]["nodes"][0]["id"]
     return {"chat": made["chat"]["id"], "thread": thread_id, "said": said["id"], "lent": lent}
@@ -112,7 +112,7 @@ QUERIES = [
     "query ($agent: ID!) { agent(id: $agent) { id name config resources { totalCount } runs { totalCount } } }",
     "query ($schedule: ID!) { node(id: $schedule) { id ... on Schedule { input lastRun { id } } } }",
     "query ($webhook: ID!) { node(id: $webhook) { id ... on Webhook { url lastDelivery { runId } } } }",
-    "query ($remote: ID!) { node(id: $remote) { id ... on Remote { name tools { name } } } }",
+    "query ($offered: ID!) { node(id: $offered) { id ... on Remote { name tools { name } } } }",
     "query ($chat: ID!) { chat(id: $chat) { id title members { userId } threads { totalCount } } }",
     "query ($chat: ID!, $thread: ID!) { a: node(id: $chat) { id } b: node(id: $thread) { id } }",
     "query ($said: ID!, $lent: ID!) { a: node(id: $said) { id } b: node(id: $lent) { id } }",
@@ -208,7 +208,7 @@ async def test_a_change_of_anothers_agent_is_refused_as_a_change_of_nothing(
 
 async def test_a_remote_of_anothers_is_removed_and_listened_for_as_none(scene: Scene) -> None:
     """NOT_FOUND both times, word for word as for one that never was; Alice's stays, and is in no list of Bob's."""
-    theirs, missing = scene.ids["remote"], MISSING["remote"]
+    theirs, missing = scene.ids["offered"], MISSING["offered"]
     refused = await scene.bob.do(documents.DELETE_REMOTE, id=theirs)
     assert refused == await scene.bob.do(documents.DELETE_REMOTE, id=missing)
     assert [(error["code"], error["field"]) for error in refused["errors"]] == [("NOT_FOUND", ["input", "id"])]

@@ -21,7 +21,7 @@ def test_clients_have_verbs_and_no_way_to_write_rows() -> None:
     assert schema.mutation_type is not None
     verbs = {"startRun", "steerRun", "withdrawInput", "cancelRun", "retryRun", "forkRun", "addRunTools", "promptAgent"}
     verbs |= {"decideToolCalls", "completeToolCall"}
-    verbs |= {"createSchedule", "deleteSchedule", "createWebhook", "deleteWebhook"}
+    verbs |= {"createChat", "updateChatMembers", "createThread", "setThreadResource", "postMessage"}
     verbs |= {"registerRemote", "deleteRemote", "answerRemoteCall"}
     verbs |= {"createAgent", "updateAgent", "deleteAgent", "setResource", "deleteResource"}
     verbs |= {"createSchedule", "deleteSchedule", "createWebhook", "deleteWebhook"}
