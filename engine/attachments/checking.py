@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.attachments.documents import pages_of
 from engine.attachments.given import Given, NotTaken, bytes_of, media_type_of, name_of
 from engine.attachments.images import fitted
 from engine.attachments.limits import MAX_ATTACHMENTS, MAX_ENCODED, MAX_PAGES, PDF, encoded_length
@@ -69,6 +68,8 @@ def _checked(given: Given, place: int) -> Checked:
         media_type = media_type_of(given, data)
         digest = hashlib.sha256(data).hexdigest()
         if media_type == PDF:
+            from engine.attachments.documents import pages_of  # noqa: PLC0415 - its library is slow to load
+
             return Checked(data, media_type, name, digest, pages=pages_of(data))
         picture = fitted(data, media_type)
         return Checked(picture.data, picture.media_type, name, digest, picture.width, picture.height)
