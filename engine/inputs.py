@@ -47,15 +47,21 @@ def checked_object(name: str, given: Any, most: int) -> dict[str, Any]:
     """The JSON object in the argument of this name, of at most so many bytes. Raises InvalidInput."""
     if not isinstance(given, dict):
         raise InvalidInput(f"{name} must be a JSON object.", field=(name,))
-    cleaned: dict[str, Any] = clean_json(given)
+    cleaned: dict[str, Any] = checked_size(name, given, most, (name,))
+    if not _is_finite(cleaned):
+        raise InvalidInput(f"{name} holds a number that is too large for JSON.", field=(name,))
+    return cleaned
+
+
+def checked_size(name: str, given: Any, most: int, field: tuple[str, ...]) -> Any:
+    """A JSON value, cleaned, of at most so many bytes. Raises InvalidInput, about this field."""
+    cleaned = clean_json(given)
     try:
         size = len(dump_json(cleaned).encode())
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{name} can't be written as JSON.", field=(name,)) from error
+        raise InvalidInput(f"{name} can't be written as JSON.", field=field) from error
     if size > most:
-        raise InvalidInput(f"{name} takes {size:,} bytes; at most {most:,} fit.", field=(name,))
-    if not _is_finite(cleaned):
-        raise InvalidInput(f"{name} holds a number that is too large for JSON.", field=(name,))
+        raise InvalidInput(f"{name} takes {size:,} bytes; at most {most:,} fit.", field=field)
     return cleaned
 
 

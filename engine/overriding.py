@@ -8,12 +8,11 @@ from typing import Any
 
 from engine.bad_config import BadConfig
 from engine.errors import InvalidConfig, InvalidInput
-from engine.inputs import checked_object
+from engine.inputs import checked_object, checked_size
 from engine.roster import NOTHING, Roster
 from engine.run_overrides import RunOverrides
 from engine.tool import NAME
 from models.enums import Role
-from models.json_codec import dump_json
 from models.overrides import Overrides, RunTool
 from models.text import clean, clean_json
 from models.verbs.opening import Said
@@ -74,13 +73,7 @@ def _checked_history(given: Any) -> tuple[Said, ...]:
     if not isinstance(given, list) or len(given) > MAX_SAID:
         message = f"history is a list of at most {MAX_SAID:,} messages, each an object with a role and a content."
         raise InvalidInput(message, field=field)
-    cleaned = clean_json(given)
-    try:
-        size = len(dump_json(cleaned).encode())
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput("history can't be written as JSON.", field=field) from error
-    if size > MAX_HISTORY:
-        raise InvalidInput(f"history takes {size:,} bytes; at most {MAX_HISTORY:,} fit.", field=field)
+    cleaned = checked_size("history", given, MAX_HISTORY, field)
     said = tuple(_said(one, (*field, str(place))) for place, one in enumerate(cleaned))
     if said and said[0].role is not Role.USER:
         raise InvalidInput("history begins with what a user said.", field=(*field, "0", "role"))

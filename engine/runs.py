@@ -104,9 +104,7 @@ class Runs:
     async def check(self, user: User, *, agent: str, run_id: str | None = None) -> Chosen:
         """What `start` would begin or go on with for this user now; raises what it would, but for the input."""
         if run_id is not None:
-            run = await self._own(user, run_id)
-            if not await self._is_of(user, run, agent):
-                raise AgentMismatch(f"The run belongs to the agent {run.agent!r}.", field=("agent",))
+            run = await self._own_of(user, run_id, agent)
             chosen = Chosen(await self._usable(user, run), run.agent, run.agent_id, run.kind)
         else:
             chosen = await self._shop.roster.named(user, agent, self._shop.database.read)
@@ -144,9 +142,7 @@ class Runs:
         if run_id is not None:
             if overrides is not None:
                 raise InvalidInput("A run has its overrides from its beginning on.", field=("overrides",))
-            run = await self._own(user, run_id)
-            if not await self._is_of(user, run, agent):
-                raise AgentMismatch(f"The run belongs to the agent {run.agent!r}.", field=("agent",))
+            run = await self._own_of(user, run_id, agent)
             given = {"title": title, "metadata": tags}
             changes = {name: value for name, value in given.items() if value is not None}
             return await self._send(user, run, text, SteerMode.QUEUE, kept, changes, found, budget)
@@ -406,6 +402,13 @@ class Runs:
         run = await self._shop.database.read(get_run, run_id) if known else None
         if run is None or run.user_id != user.id:
             raise RunNotFound(field=("runId",))
+        return run
+
+    async def _own_of(self, user: User, run_id: str, agent: str) -> Run:
+        """The user's run of the agent that goes by this name. Raises RunNotFound, AgentMismatch."""
+        run = await self._own(user, run_id)
+        if not await self._is_of(user, run, agent):
+            raise AgentMismatch(f"The run belongs to the agent {run.agent!r}.", field=("agent",))
         return run
 
     async def _agent_of(self, run: Run) -> Agent | None:

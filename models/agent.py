@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Connection, Index, Row, String, Table, func, select
 
-from models.page import BadCursor, Slice, Window
+from models.page import Slice, Window
 from models.paging import by_column
 from models.share import shared_with_any
 from models.tables import Json, metadata
@@ -110,10 +110,9 @@ def agent_named(c: Connection, who: AgentQuery, word: str) -> StoredAgent | None
 
 def find_agents(c: Connection, who: AgentQuery, window: Window) -> Slice[StoredAgent]:
     """A window of the agents that this user may use, newest first; positions are ids. Raises BadCursor."""
-    for position in (window.after, window.before):
-        if position is not None and not position.startswith("agt_"):
-            raise BadCursor(position)
-    return by_column(c, select(agents).where(who.usable), agents.c.id, window, agent_from_row, descending=True)
+    return by_column(
+        c, select(agents).where(who.usable), agents.c.id, window, agent_from_row, descending=True, prefix="agt_"
+    )
 
 
 def count_agents(c: Connection, who: AgentQuery) -> int:

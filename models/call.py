@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 
 from models.enums import ToolCallState
-from models.page import BadCursor, Slice, Window
+from models.page import Slice, Window
 from models.paging import by_column
 from models.tables import Json, metadata
 
@@ -175,9 +175,7 @@ def calls_of_step(c: Connection, run_id: str, step: int) -> list[ToolCall]:
 
 def find_decidable(c: Connection, who: Decider, window: Window) -> Slice[ToolCall]:
     """The calls of a window that wait for this user's decision, oldest first. Raises BadCursor."""
-    if any(position is not None and not position.startswith("call_") for position in (window.after, window.before)):
-        raise BadCursor(str(window.after or window.before))
-    return by_column(c, _decidable(who, tool_calls), tool_calls.c.id, window, call_from_row)
+    return by_column(c, _decidable(who, tool_calls), tool_calls.c.id, window, call_from_row, prefix="call_")
 
 
 def count_decidable(c: Connection, who: Decider) -> int:

@@ -23,15 +23,16 @@ def by_column(
     make: Callable[[Row[Any]], Record],
     *,
     descending: bool = False,
+    prefix: str = "",
     keep: Callable[[Record], bool] | None = None,
 ) -> Slice[Record]:
     """The rows of a window of a list that is ordered by one unique column.
 
-    `keep` filters further in Python; rows are then read on until the window is full. Raises BadCursor where a position
-    is not of the column's type.
+    `prefix` is what the column's ids begin with. `keep` filters further in Python; rows are then read on until the
+    window is full. Raises BadCursor where a position is not of the column's type, or has another prefix.
     """
     number = key.type.python_type is int
-    after, before = _key(window.after, number), _key(window.before, number)
+    after, before = _key(window.after, number, prefix), _key(window.before, number, prefix)
     if after is not None:
         query = query.where(key < after if descending else key > after)
     if before is not None:
@@ -77,9 +78,11 @@ def _scan(
     return found[:wanted]
 
 
-def _key(position: str | None, number: bool) -> Any:
+def _key(position: str | None, number: bool, prefix: str) -> Any:
     if position is None:
         return None
+    if not position.startswith(prefix):
+        raise BadCursor(position)
     if not number:
         if clean(position) != position:  # PostgreSQL can't even be asked about it
             raise BadCursor(position)

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Column, Connection, ForeignKey, Index, Row, S
 
 from models.call import tool_calls
 from models.enums import RemoteKind, ToolCallState
-from models.page import BadCursor, Slice, Window
+from models.page import Slice, Window
 from models.paging import by_column
 from models.tables import Json, metadata
 
@@ -129,10 +129,9 @@ def get_remotes(c: Connection, remote_ids: Sequence[str]) -> dict[str, Remote]:
 
 def find_remotes(c: Connection, user_id: str, window: Window) -> Slice[Remote]:
     """A window of the remotes that this user may use, newest first; positions are ids. Raises BadCursor."""
-    for position in (window.after, window.before):
-        if position is not None and not position.startswith("rmt_"):
-            raise BadCursor(position)
-    return by_column(c, _usable(user_id, remotes), remotes.c.id, window, remote_from_row, descending=True)
+    return by_column(
+        c, _usable(user_id, remotes), remotes.c.id, window, remote_from_row, descending=True, prefix="rmt_"
+    )
 
 
 def count_remotes(c: Connection, user_id: str) -> int:

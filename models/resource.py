@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, Connection, ForeignKey, Index, Row, Select, String, Table, func, select
 
 from models.agent import agents
-from models.page import BadCursor, Slice, Window
+from models.page import Slice, Window
 from models.paging import by_column
 from models.tables import Json, metadata
 
@@ -76,10 +76,7 @@ def resources_of_user(c: Connection, user_id: str, resource_ids: Sequence[str]) 
 
 def find_resources(c: Connection, query: ResourceQuery, window: Window) -> Slice[Resource]:
     """A window of an agent's resources, oldest first; positions are ids. Raises BadCursor."""
-    for position in (window.after, window.before):
-        if position is not None and not position.startswith("res_"):
-            raise BadCursor(position)
-    return by_column(c, _query(query, agent_resources), agent_resources.c.id, window, resource_from_row)
+    return by_column(c, _query(query, agent_resources), agent_resources.c.id, window, resource_from_row, prefix="res_")
 
 
 def count_resources(c: Connection, query: ResourceQuery) -> int:

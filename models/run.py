@@ -28,7 +28,7 @@ from models.enums import ErrorCode, FinishReason, RunStatus, SteerMode
 from models.events import Failure
 from models.json_codec import dump_json
 from models.overrides import Overrides
-from models.page import BadCursor, Slice, Window
+from models.page import Slice, Window
 from models.paging import by_column
 from models.tables import Json, metadata
 
@@ -355,11 +355,10 @@ def _needs_python(query: RunQuery) -> bool:
 
 def find_runs(c: Connection, query: RunQuery, window: Window) -> Slice[Run]:
     """The runs of a window, newest first; positions are ids. Raises BadCursor."""
-    for position in (window.after, window.before):
-        if position is not None and not position.startswith("run_"):
-            raise BadCursor(position)
     keep = query.matches if _needs_python(query) else None
-    return by_column(c, _query(query, agent_runs), agent_runs.c.id, window, run_from_row, descending=True, keep=keep)
+    return by_column(
+        c, _query(query, agent_runs), agent_runs.c.id, window, run_from_row, descending=True, keep=keep, prefix="run_"
+    )
 
 
 def count_runs(c: Connection, query: RunQuery) -> int:

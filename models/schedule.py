@@ -22,7 +22,7 @@ from sqlalchemy import (
     tuple_,
 )
 
-from models.page import BadCursor, Slice, Window
+from models.page import Slice, Window
 from models.paging import by_column
 from models.tables import Json, metadata
 
@@ -98,11 +98,8 @@ def get_schedules(c: Connection, schedule_ids: Sequence[str]) -> dict[str, Sched
 
 def find_schedules(c: Connection, user_id: str, window: Window) -> Slice[Schedule]:
     """A window of the schedules that are the user's, newest first; positions are ids. Raises BadCursor."""
-    for position in (window.after, window.before):
-        if position is not None and not position.startswith("sch_"):
-            raise BadCursor(position)
     mine = select(schedules).where(schedule_of(user_id))
-    return by_column(c, mine, schedules.c.id, window, schedule_from_row, descending=True)
+    return by_column(c, mine, schedules.c.id, window, schedule_from_row, descending=True, prefix="sch_")
 
 
 def count_schedules(c: Connection, user_id: str) -> int:

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from models.chat import has_member, members_of_chats
-from models.page import BadCursor, Slice, Window
+from models.page import Slice, Window
 from models.paging import by_column
 from models.remote import Remote, get_remotes
 from models.run import Sign
@@ -138,8 +138,7 @@ def threads_of_user(c: Connection, user_id: str, thread_ids: Sequence[str]) -> d
 
 def find_threads(c: Connection, query: ThreadQuery, window: Window) -> Slice[Thread]:
     """A window of a chat's threads, oldest first; positions are ids. Raises BadCursor."""
-    _check_positions(window, "thr_")
-    return by_column(c, _threads(query, chat_threads), chat_threads.c.id, window, thread_from_row)
+    return by_column(c, _threads(query, chat_threads), chat_threads.c.id, window, thread_from_row, prefix="thr_")
 
 
 def count_threads(c: Connection, query: ThreadQuery) -> int:
@@ -180,20 +179,13 @@ def thread_resources_of_user(c: Connection, user_id: str, resource_ids: Sequence
 
 def find_thread_resources(c: Connection, query: ThreadResourceQuery, window: Window) -> Slice[ThreadResource]:
     """A window of a thread's resources, oldest first; positions are ids. Raises BadCursor."""
-    _check_positions(window, "trs_")
     found = _resources(query, thread_resources)
-    return by_column(c, found, thread_resources.c.id, window, thread_resource_from_row)
+    return by_column(c, found, thread_resources.c.id, window, thread_resource_from_row, prefix="trs_")
 
 
 def count_thread_resources(c: Connection, query: ThreadResourceQuery) -> int:
     """How many resources there are."""
     return int(c.execute(_resources(query, func.count(thread_resources.c.id))).scalar_one())
-
-
-def _check_positions(window: Window, prefix: str) -> None:
-    for position in (window.after, window.before):
-        if position is not None and not position.startswith(prefix):
-            raise BadCursor(position)
 
 
 def _threads(query: ThreadQuery, *columns: Any) -> Select[Any]:
