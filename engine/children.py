@@ -162,7 +162,8 @@ class SubAgents:
         with self._watch.held(), runner.awaiting(self._call_id):
             child = await child_of(runner, self._call_id, key, name, task)
             child = None if child is None else await rested(runner, child.id, self._stop, self._ended)
-        if child is None or self._ended.is_set():
+        stopped = self._stop.is_set() and child is not None and child.status is RunStatus.CANCELLED  # with this call
+        if child is None or stopped or self._ended.is_set():
             raise ToolError(STOPPED.format(name))
         await runner.verb(end_child, call_id=self._call_id, child_id=child.id)
         return await reply_of(runner, child)
