@@ -54,11 +54,11 @@ local-model: python
 # ---------------------------------------------------------------- the pages
 
 ifeq ($(NODE),yes)
-console: console/dist/index.html console/packages/react/dist/index.js
+console: console/dist/index.html
 else
 console:
 	@echo "Node 20.19 or newer with npm is missing (found: $$(node --version 2>/dev/null || echo none))."
-	@echo "GraphiQL is left out; the API works without it. Install Node and run make again to have it."
+	@echo "The console and GraphiQL are left out; the API works without them. Install Node and run make again to have them."
 endif
 
 console/node_modules/.ready: console/package.json console/packages/react/package.json console/package-lock.json console/.npmrc
@@ -68,7 +68,8 @@ console/node_modules/.ready: console/package.json console/packages/react/package
 
 CONSOLE_SOURCES := $(shell find console/src console/public -type f 2>/dev/null)
 
-console/dist/index.html: console/node_modules/.ready console/index.html console/vite.config.ts console/tsconfig.json $(CONSOLE_SOURCES)
+console/dist/index.html: console/node_modules/.ready console/index.html console/graphiql.html console/vite.config.ts \
+    console/tsconfig.json console/packages/react/dist/index.js $(CONSOLE_SOURCES)
 	@echo "Building the pages into console/dist"
 	@cd console && npm run --silent build -- --logLevel warn
 	@touch $@

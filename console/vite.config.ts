@@ -5,15 +5,18 @@ import { defineConfig } from "vite";
 const server = process.env.STEERSMAN_URL ?? "http://127.0.0.1:8000";
 
 export default defineConfig({
-  // Absolute, because the same page is served at /console/ and, to browsers, at /graphql.
+  // Absolute, because GraphiQL is served at /console/graphiql and, to browsers, at /graphql.
   base: "/console/",
   plugins: [react()],
   worker: { format: "es" },
   build: {
     target: "es2022",
-    // The editor is one large chunk, loaded once from the same host and kept by its hashed name.
+    // The editor of GraphiQL is one large chunk, loaded once from the same host and kept by its hashed name.
     chunkSizeWarningLimit: 6000,
+    // Inlined files would be addresses that the pages' policy does not allow.
+    assetsInlineLimit: 0,
     rolldownOptions: {
+      input: { index: "index.html", graphiql: "graphiql.html" },
       // GraphiQL's packages carry hints for a compiler that has already run; nothing to act on.
       onLog(level, log, report) {
         if (log.code !== "MODULE_LEVEL_DIRECTIVE") report(level, log);
@@ -22,6 +25,10 @@ export default defineConfig({
   },
   server: {
     host: "127.0.0.1",
-    proxy: { "/graphql": { target: server, ws: true } },
+    proxy: {
+      "/graphql": { target: server, ws: true },
+      "/files": server,
+      "/console/config.json": server,
+    },
   },
 });

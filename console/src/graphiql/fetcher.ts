@@ -9,15 +9,21 @@ type Place = Pick<Location, "origin">;
 /**
  * A GraphiQL fetcher for the page's own server: queries and mutations by POST, subscriptions by graphql-transport-ws,
  * both at /graphql. What the headers editor holds goes with either: as HTTP headers, or in the connection_init payload
- * under lower-case names, where the server looks for `authorization`.
+ * under lower-case names, where the server looks for `authorization`. Where it names none, the token of who is signed in
+ * to the console does.
  *
  * @param place the page's address; its origin is the server's.
  * @param keepsEvents asked at each subscription: show all events, or the newest alone.
+ * @param token asked at each operation.
  */
-export function createFetcher(place: Place, keepsEvents: () => boolean): Fetcher {
+export function createFetcher(
+  place: Place,
+  keepsEvents: () => boolean,
+  token: () => Promise<string | null>,
+): Fetcher {
   const url = new URL("/graphql", place.origin);
-  return (params, options) => {
-    const headers = headersOf(options);
+  return async (params, options) => {
+    const headers = await signed(headersOf(options), token);
     const operation = chosen(params);
     const request = operation
       ? { ...params, operationName: operation.name?.value ?? null }
@@ -36,6 +42,15 @@ function headersOf(options: FetcherOpts | undefined): Record<string, string> {
   return Object.fromEntries(
     Object.entries(typed).map(([name, value]) => [name.toLowerCase(), String(value)]),
   );
+}
+
+async function signed(
+  headers: Record<string, string>,
+  token: () => Promise<string | null>,
+): Promise<Record<string, string>> {
+  if (headers.authorization !== undefined) return headers;
+  const own = await token();
+  return own === null ? headers : { ...headers, authorization: `Bearer ${own}` };
 }
 
 /**

@@ -1,15 +1,26 @@
 import { ToolbarButton } from "@graphiql/react";
 import { GraphiQL } from "graphiql";
 import { useState } from "react";
+import { session } from "../session/session";
+import { Bar } from "./bar";
 import { TABS } from "./examples";
 import { createFetcher } from "./fetcher";
 import { keepEvents, keepsEvents } from "./preferences";
 
 // One for the page: GraphiQL reads the schema again whenever its fetcher is another one.
-const fetcher = createFetcher(window.location, keepsEvents);
+const fetcher = createFetcher(window.location, keepsEvents, session.token);
 
-/** GraphiQL with Steersman's example operations, and a switch that keeps a subscription's events in view. */
+/** GraphiQL in the console: Steersman's example operations, and a switch that keeps a subscription's events in view. */
 export function Page() {
+  return (
+    <>
+      <Bar />
+      <Explorer />
+    </>
+  );
+}
+
+function Explorer() {
   return (
     <GraphiQL
       fetcher={fetcher}
@@ -18,7 +29,8 @@ export function Page() {
       shouldPersistHeaders={false}
       showPersistHeadersSettings={true}
     >
-      <GraphiQL.Logo>Steersman</GraphiQL.Logo>
+      {/* The bar above has it. */}
+      <GraphiQL.Logo> </GraphiQL.Logo>
       <GraphiQL.Toolbar>
         {({ prettify, merge, copy }) => (
           <>
