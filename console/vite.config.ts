@@ -1,5 +1,6 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { precompress } from "./build/precompress.ts";
 
 // The server that `npm run dev` hands GraphQL on to.
 const server = process.env.STEERSMAN_URL ?? "http://127.0.0.1:8000";
@@ -7,7 +8,7 @@ const server = process.env.STEERSMAN_URL ?? "http://127.0.0.1:8000";
 export default defineConfig({
   // Absolute, because GraphiQL is served at /console/graphiql and, to browsers, at /graphql.
   base: "/console/",
-  plugins: [react()],
+  plugins: [react(), precompress()],
   worker: { format: "es" },
   build: {
     target: "es2022",

@@ -17,7 +17,7 @@ from engine.engine import Engine
 from engine.user import User
 from resolvers.root import build_schema, new_context
 from schema.context import RequestContext
-from steersman import files, health, log, pages
+from steersman import console_config, files, health, log, pages
 from steersman.auth import SignIn, sign_in_of
 from steersman.edge import REQUEST_ID, Edge
 from steersman.graphql import GraphQLEndpoint
@@ -97,7 +97,7 @@ def create_app(
         title="Steersman",
         lifespan=lifespan,
         openapi_url=None,
-        routes=_routes(house, endpoint, sign_in, dist if settings.console else None),
+        routes=[*_routes(house, endpoint, sign_in), *_pages(settings, dist, development=dev_user is not None)],
         middleware=[Middleware(Edge), *_cors(settings)],
     )
     app.state.house = house
@@ -111,19 +111,22 @@ async def drain(app: FastAPI) -> None:
     app.state.endpoint.streams.close()
 
 
-def _routes(house: House, endpoint: GraphQLEndpoint, sign_in: SignIn, dist: Path | None) -> list[BaseRoute]:
-    routes: list[BaseRoute] = [
+def _routes(house: House, endpoint: GraphQLEndpoint, sign_in: SignIn) -> list[BaseRoute]:
+    return [
         Route("/graphql", endpoint),
         WebSocketRoute("/graphql", endpoint),
         files.route(sign_in, lambda: house.engine),
         *health.probes(house.state),
     ]
-    if dist is None:
-        return routes
-    routes += [Route("/", _to_console), Route("/console", _to_console)]
-    if pages.are_built(dist):
-        return [*routes, Mount("/console", pages.Pages(directory=dist, html=True))]
-    return [*routes, Route("/console/{path:path}", _missing)]
+
+
+def _pages(settings: Settings, dist: Path, *, development: bool) -> list[BaseRoute]:
+    if not settings.console:
+        return []
+    routes: list[BaseRoute] = [Route("/", _to_console), Route("/console", _to_console)]
+    if not pages.are_built(dist):
+        return [*routes, Route("/console/{path:path}", _missing)]
+    return [*routes, console_config.route(development=development), Mount("/console", pages.Pages(dist))]
 
 
 def _cors(settings: Settings) -> list[Middleware]:

@@ -60,11 +60,12 @@ def _introduce(settings: Settings, listening: socket.socket, choice: Choice, use
     address = address_of(listening)
     click.echo(f"\nSteersman {own_version()}, for development\n")
     if settings.console and pages.are_built():
-        _line("Open", f"{address}/graphql (GraphiQL)")
+        _line("Open", f"{address}/console")
+        _line("GraphiQL", f"{address}/graphql")
     else:
         _line("API", f"{address}/graphql")
         why = "its pages are not built; Node 20.19 or newer and `make setup` build them"
-        _line("GraphiQL", why if settings.console else "off (STEERSMAN_CONSOLE)")
+        _line("Console", why if settings.console else "off (STEERSMAN_CONSOLE)")
     _line("You are", f"the user {user!r}, signed in from this machine without a token")
     _line("Answers", f"come from {choice.why}")
     _line("Data", shown(settings)["STEERSMAN_DATABASE_URL"])

@@ -226,5 +226,5 @@ def _pages(settings: Settings) -> Finding:
     if not settings.console:
         return Finding(Mark.OK, "pages", "off (STEERSMAN_CONSOLE)")
     if pages.are_built():
-        return Finding(Mark.OK, "pages", "GraphiQL is built")
-    return Finding(Mark.NOTE, "pages", "GraphiQL is not built: Node 20.19 or newer and `make setup` build it")
+        return Finding(Mark.OK, "pages", "the console and GraphiQL are built")
+    return Finding(Mark.NOTE, "pages", "the console is not built: Node 20.19 or newer and `make setup` build it")

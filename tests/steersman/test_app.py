@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import gzip
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +63,8 @@ def dist(tmp_path: Path) -> Path:
     """Pages as Vite builds them."""
     folder = tmp_path / "dist"
     (folder / "assets").mkdir(parents=True)
-    (folder / "index.html").write_text("<!doctype html><title>built</title>")
+    (folder / "index.html").write_text("<!doctype html><title>the console, built</title>")
+    (folder / "graphiql.html").write_text("<!doctype html><title>GraphiQL, built</title>")
     (folder / "assets" / "index-abc123.js").write_text("console.log(1)")
     return folder
 
@@ -244,20 +247,78 @@ async def test_pages_of_allowed_origins_may_call_the_api(settings: Settings) -> 
 
 
 async def test_browsers_are_shown_the_built_pages(settings: Settings, dist: Path) -> None:
-    """At /graphql and under /console/, under a policy that lets nothing of another host in; hashed files are kept."""
+    """GraphiQL at /graphql, the console at every address below /console/ that is no file; hashed files are kept."""
+    shown = {
+        "/graphql": "GraphiQL",
+        "/console/graphiql": "GraphiQL",
+        "/console/": "console",
+        "/console/index.html": "console",
+        "/console/runs/run_1": "console",
+        "/console/agents/agent_1/prompt": "console",
+    }
     async with served(settings, dist=dist) as (server, _):
-        for path in ("/graphql", "/console/", "/console/index.html"):
+        for path, text in shown.items():
             page = await get(server.url + path, **BROWSER)
-            assert "built" in page.text
-            assert "script-src 'self'" in page.headers["content-security-policy"]
-            assert "http" not in page.headers["content-security-policy"]
+            assert text in page.text
+            assert page.headers["content-type"] == "text/html; charset=utf-8"
             assert page.headers["cache-control"] == "no-cache"
         script = await get(f"{server.url}/console/assets/index-abc123.js")
         assert "immutable" in script.headers["cache-control"]
-        assert (await get(f"{server.url}/console/assets/none.js")).status_code == 404
-        assert (await get(f"{server.url}/console/../../settings.py")).status_code == 404
+        missing = await get(f"{server.url}/console/assets/none.js")
+        assert missing.status_code == 404
+        assert "immutable" not in missing.headers.get("cache-control", "")
+        for path in ("/console/none.js", "/console/assets/none", "/console/../../settings.py"):
+            assert (await get(server.url + path)).status_code == 404
         for path in ("/", "/console"):
             assert (await get(server.url + path)).headers["location"] == "/console/"
+
+
+async def test_the_pages_let_nothing_of_another_host_in(settings: Settings, dist: Path) -> None:
+    """The console neither scripts nor styles that are not its own files; GraphiQL's editor styles itself."""
+    async with served(settings, dist=dist) as (server, _):
+        console = (await get(f"{server.url}/console/")).headers["content-security-policy"]
+        graphiql = (await get(f"{server.url}/console/graphiql")).headers["content-security-policy"]
+        same = (await get(server.graphql, **BROWSER)).headers["content-security-policy"]
+    assert "unsafe" not in console
+    assert "style-src 'self';" in console
+    assert "connect-src 'self';" in console
+    assert graphiql == same
+    for policy in (console, graphiql):
+        assert "default-src 'none'; script-src 'self';" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "http:" not in policy
+
+
+async def test_pages_travel_compressed_to_who_takes_it(settings: Settings, dist: Path) -> None:
+    """By the twins that the build laid beside them, each with a tag of its own; plain to all others."""
+    script = dist / "assets" / "index-abc123.js"
+    script.with_name(f"{script.name}.br").write_bytes(b"as brotli")
+    script.with_name(f"{script.name}.gz").write_bytes(gzip.compress(script.read_bytes()))
+    async with served(settings, dist=dist) as (server, _), httpx2.AsyncClient() as http:
+        url = f"{server.url}/console/assets/index-abc123.js"
+        ways = {"br, gzip": "br", "gzip;q=0.5": "gzip", "br;q=0, gzip": "gzip", "zstd": None, "": None}
+        tags = set()
+        for accepted, encoding in ways.items():
+            async with http.stream("GET", url, headers={"Accept-Encoding": accepted}) as answer:
+                content = b"".join([part async for part in answer.aiter_raw()])
+            assert answer.headers.get("content-encoding") == encoding
+            assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+            assert answer.headers["vary"] == "Accept-Encoding"
+            assert "immutable" in answer.headers["cache-control"]
+            if encoding == "gzip":
+                assert gzip.decompress(content) == script.read_bytes()
+            tags.add(answer.headers["etag"])
+            again = await http.get(url, headers={"Accept-Encoding": accepted, "If-None-Match": answer.headers["etag"]})
+            assert again.status_code == 304
+    assert len(tags) == 3
+
+
+async def test_the_console_asks_what_it_must_know_before_anybody_is_signed_in(settings: Settings, dist: Path) -> None:
+    """Whether there is a development user, where to sign in, and which version it talks to."""
+    async with served(settings, dist=dist) as (server, _):
+        answer = await get(f"{server.url}/console/config.json")
+    assert answer.json() == {"development": False, "oidc": None, "version": version("steersman")}
+    assert answer.headers["cache-control"] == "no-cache"
 
 
 async def test_without_built_pages_the_server_says_what_is_missing(settings: Settings, tmp_path: Path) -> None:
