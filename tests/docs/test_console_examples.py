@@ -9,7 +9,7 @@ from graphql import OperationDefinitionNode, build_schema, parse, validate
 
 from tests.support.project import ROOT
 
-TEXT = (ROOT / "console" / "src" / "examples.ts").read_text(encoding="utf-8")
+TEXT = (ROOT / "console" / "src" / "graphiql" / "examples.ts").read_text(encoding="utf-8")
 SCHEMA = build_schema((ROOT / "schema" / "schema.graphql").read_text(encoding="utf-8"))
 QUERIES = dict(re.findall(r"^const (\w+) = `(.*?)`;$", TEXT, re.DOTALL | re.MULTILINE))
 TABS = TEXT[TEXT.index("export const TABS") :]
