@@ -576,6 +576,10 @@ export type Row = {
   parent: {
     id: string;
   } | null;
+  forkedFrom: {
+    runId: string;
+    seq: number;
+  } | null;
 };
 
 export type RowsSubscription = {
@@ -649,6 +653,10 @@ export type RunQuery = {
     } | null;
     parent: {
       id: string;
+    } | null;
+    forkedFrom: {
+      runId: string;
+      seq: number;
     } | null;
     toolCalls: {
       nodes: Array<Call>;

@@ -24,6 +24,7 @@ const ROW = `
     usage { ...Usage }
     budget { cost tokens spentCost spentTokens }
     parent { id }
+    forkedFrom { runId seq }
   }
   ${CALL}
   ${USAGE}`;

@@ -129,5 +129,6 @@ function rowOf(id: string): Row {
     usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, cost: "0" },
     budget: null,
     parent: null,
+    forkedFrom: null,
   };
 }

@@ -3,6 +3,7 @@
 import type { Row } from "./api.js";
 
 export type {
+  AttachmentInput,
   Call,
   ChatMessage,
   ChatMessageStatus,

@@ -217,6 +217,13 @@ function derived(state: RunState): RunState {
     ...state,
     agent: row?.agent ?? state.agent,
     title: row?.title ?? null,
+    userId: row?.userId ?? null,
+    parentId: row?.parent?.id ?? null,
+    forkedFrom: alikeOrNew(state.forkedFrom, row?.forkedFrom ?? null),
+    createdAt: row?.createdAt ?? null,
+    startedAt: row?.startedAt ?? null,
+    updatedAt: row?.updatedAt ?? null,
+    metadata: alikeOrNew(state.metadata, row?.metadata ?? null),
     status,
     isActive: isActive(status),
     finish: finishOf(state),
@@ -238,11 +245,13 @@ function waiting(state: RunState, pending: Call[]): Pick<RunState, "approvals" |
     .map((call): Approval => ({ ...call, deciding: deciding[call.id] ?? null }));
   const clientCalls = pending.filter(({ approvers }) => approvers === null);
   return {
-    approvals: alike(state.approvals, approvals) ? state.approvals : approvals,
-    clientCalls: alike(state.clientCalls, clientCalls) ? state.clientCalls : clientCalls,
+    approvals: alikeOrNew(state.approvals, approvals),
+    clientCalls: alikeOrNew(state.clientCalls, clientCalls),
   };
 }
 
-function alike(before: object[], after: object[]): boolean {
-  return JSON.stringify(before) === JSON.stringify(after);
+/** The same object as before where the new one says the same. */
+function alikeOrNew<Value>(before: Value, after: Value): Value {
+  if (before === after || JSON.stringify(before) === JSON.stringify(after)) return before;
+  return after;
 }

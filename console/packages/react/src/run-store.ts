@@ -74,7 +74,9 @@ class LiveRun {
   dispatch(event: RunEvent, now = false): void {
     const before = this.watched.state;
     const next = reduce(before, event);
-    this.watched.set(next, now);
+    // The first words of an answer are waited for; what follows them may take its turn.
+    const begins = before.partial === null && next.partial !== null;
+    this.watched.set(next, now || begins);
     if (before.runId === null && next.runId !== null) this.watched.begin();
     if (event.type === "stream") this.#askHowItFailed();
   }

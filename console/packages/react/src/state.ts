@@ -111,6 +111,18 @@ export interface RunView {
   runId: string | null;
   agent: string | null;
   title: string | null;
+  /** Its owner. */
+  userId: string | null;
+  /** The run that began this one, as a call of its tool. */
+  parentId: string | null;
+  /** The message up to which this run is a copy of another. */
+  forkedFrom: { runId: string; seq: number } | null;
+  createdAt: string | null;
+  /** When a worker took up the current or last generation. */
+  startedAt: string | null;
+  updatedAt: string | null;
+  /** The caller's own tags; null before they are known. */
+  metadata: api.Json;
   version: Version | null;
   status: Status;
   finish: FinishReason | null;
@@ -170,6 +182,13 @@ export function initialState(runId: string | null = null, agent: string | null =
     runId,
     agent,
     title: null,
+    userId: null,
+    parentId: null,
+    forkedFrom: null,
+    createdAt: null,
+    startedAt: null,
+    updatedAt: null,
+    metadata: null,
     version: null,
     status: "idle",
     finish: null,

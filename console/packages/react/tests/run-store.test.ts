@@ -143,6 +143,22 @@ describe("watching", () => {
     expect([textOf(store), asked("Run")]).toMatchObject(["Hello", [{}]]);
   });
 
+  test("the first words of an answer are shown at once, however much else has changed before", async () => {
+    const run = createFakeRun(transport);
+    const { store } = open({ runId: "run_1", throttleMs: 80 });
+    await settle();
+    run.change({ updatedAt: "2026-01-01T00:00:01.000Z" });
+    run.change({ title: "changed again", updatedAt: "2026-01-01T00:00:02.000Z" });
+    run.tell(delta(0, "Hel"));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(textOf(store)).toBe("Hel");
+    run.tell(delta(3, "lo"));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(textOf(store)).toBe("Hel");
+    await vi.advanceTimersByTimeAsync(80);
+    expect(textOf(store)).toBe("Hello");
+  });
+
   test("what changes is shown at most every throttleMs, the first at once", async () => {
     const run = createFakeRun(transport);
     const { store, shown } = open({ runId: "run_1", throttleMs: 80 });

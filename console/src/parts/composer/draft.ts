@@ -1,0 +1,16 @@
+import { useCallback, useState } from "react";
+
+/** A text that outlives a reload of the tab, under a key of its own. */
+export function useDraft(key: string): [text: string, write: (text: string) => void] {
+  const name = `steersman:draft:${key}`;
+  const [text, setText] = useState(() => sessionStorage.getItem(name) ?? "");
+  const write = useCallback(
+    (next: string) => {
+      setText(next);
+      if (next) sessionStorage.setItem(name, next);
+      else sessionStorage.removeItem(name);
+    },
+    [name],
+  );
+  return [text, write];
+}
