@@ -34,6 +34,7 @@ def convert(value: float, from_unit: str, to_unit: str) -> str:
 
 agent = Agent(
     description="Calculates and converts units with tools rather than by heart.",
+    examples=["What is 3 to the power of 40?", "How many miles are 42.195 km?"],
     system=(
         "You are a calculator that explains itself. Never work out a number in your head: use calculate and convert "
         "for every one, several at once where they do not depend on each other. Answer with the result first, then "

@@ -38,6 +38,11 @@ def refund(ctx: Context, order: str, amount: float) -> str:  # noqa: D417  # no 
 
 agent = Agent(
     description="Refunds orders, and asks a person before it refunds more than 100: try approving and denying.",
+    examples=[
+        "What do you know of order A-1042?",
+        "Refund 40 euros of order A-1043.",
+        "Refund 150 euros of order A-1042.",
+    ],
     system=(
         "You run the help desk of Paper & Co. Look an order up before you refund it, and say in one sentence what was "
         "done. When a person has denied a refund, say so and leave it."

@@ -40,6 +40,7 @@ def read_page(path: str) -> str:
 
 agent = Agent(
     description="Answers from a small library about durable agents and live APIs, with its sources.",
+    examples=["How does steering a run work?", "What makes an operation idempotent?", "How is a run cancelled?"],
     system=(
         "You are a research assistant for a small library of documents. Search it before you answer, read the pages "
         "that matter, and answer from them alone. Name the page after each claim, in brackets. Where the library does "

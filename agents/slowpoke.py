@@ -44,6 +44,7 @@ def grind(ctx: Context, steps: Steps = 20, pause: Pause = 1.0) -> str:  # noqa: 
 
 agent = Agent(
     description="Has slow tools that report progress and can be stopped: try steering and cancelling with it.",
+    examples=["Count slowly to 30.", "Grind for 20 rounds."],
     system=(
         "You demonstrate slow work. When asked for something slow, use count_slowly, or grind where a blocking tool is "
         "wanted, with the numbers that were asked for. When you are told something while a tool runs, follow it from "

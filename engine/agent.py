@@ -27,6 +27,10 @@ MAX_MODELS = 5
 """As many as one step has attempts (engine/providers/retrying.py)."""
 
 
+MOST_EXAMPLES = 8
+"""More than anybody reads before they begin."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Agent:
     """What runs: a system prompt, a model and tools, with the limits that keep it in bounds.
@@ -38,6 +42,7 @@ class Agent:
     - `max_steps`: model calls in one turn; `max_tokens`: tokens of one answer.
     - `timeout`: seconds without progress after which a run has failed.
     - `description`: what the agent is for, shown to clients.
+    - `examples`: things that one can say to it, shown to those who meet it for the first time.
     - `auth`: who may start it: "user" for all who are signed in, or the role that it takes.
     - `subagents`: the names of other agents, each of which becomes a tool that hands a task to it.
     - `parallel_tools`: how many tool calls of one step run at once.
@@ -63,6 +68,7 @@ class Agent:
     max_tokens: int = 8_192
     timeout: float = 600.0
     description: str | None = None
+    examples: Sequence[str] = ()
     auth: str = "user"
     subagents: Sequence[str] = ()
     parallel_tools: int = 4
@@ -94,6 +100,7 @@ class Agent:
         _check_text("auth", self.auth)
         if self.description is not None:
             _check_text("description", self.description)
+        _set(self, "examples", _examples(self.examples))
         if self.name is not None and not NAME.fullmatch(self.name):
             raise ValueError(f"agent {self.name!r}: a name is 1 to 64 letters, digits, _ or -")
         self._check_limits()
@@ -225,6 +232,16 @@ def _check_text(name: str, value: object) -> None:
         raise TypeError(f"{name} is a text, not {value!r:.200}")
     if not value.strip():
         raise ValueError(f"{name} is empty")
+
+
+def _examples(given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise TypeError(f"examples are texts, not {given!r:.200}")
+    if len(given) > MOST_EXAMPLES:
+        raise ValueError(f"examples are {MOST_EXAMPLES} at most, not {len(given)}")
+    for each in given:
+        _check_text("an example", each)
+    return tuple(given)
 
 
 def _check_count(name: str, value: object) -> None:

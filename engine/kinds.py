@@ -12,7 +12,7 @@ from engine.bad_config import BadConfig
 from engine.settlements import forbidden_words
 
 _log = logging.getLogger("steersman.kinds")
-NEVER_CHANGED = frozenset({"name", "config", "fields", "configure", "auth", "description"})
+NEVER_CHANGED = frozenset({"name", "config", "fields", "configure", "auth", "description", "examples"})
 """What a configuration does not reach: who may run the kind, and what it is."""
 OPTIONS = frozenset(one.name for one in dataclasses.fields(Agent) if one.init) - NEVER_CHANGED
 PARAMETERS = ("temperature", "repetition_penalty")

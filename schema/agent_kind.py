@@ -35,6 +35,7 @@ class AgentKind:
         description="Whether its code is there; else its agents can be read, and not be run."
     )
     description: str = strawberry.field(description="What agents of this kind are for; empty where nobody has said.")
+    examples: list[str] = strawberry.field(description="Things that one can say to it, to begin with.")
     fields: list[ConfigField] = strawberry.field(description="What an agent of this kind is configured with.")
     json_schema: JSON = strawberry.field(description="The same as a JSON Schema.")
 
@@ -43,11 +44,18 @@ def kind_of(identifier: str, kind: Agent | None) -> AgentKind:
     """The kind as clients see it; None stands for code that is not there."""
     if kind is None:
         nothing: Any = {}
-        return AgentKind(identifier=identifier, available=False, description="", fields=[], json_schema=nothing)
+        return AgentKind(
+            identifier=identifier, available=False, description="", examples=[], fields=[], json_schema=nothing
+        )
     rows: Any = kind.config_type.rows  # what ConfigField is read from
     schema: Any = kind.config_type.schema
     return AgentKind(
-        identifier=identifier, available=True, description=kind.description or "", fields=rows, json_schema=schema
+        identifier=identifier,
+        available=True,
+        description=kind.description or "",
+        examples=list(kind.examples),
+        fields=rows,
+        json_schema=schema,
     )
 
 

@@ -68,11 +68,12 @@ def system_of(w: World, request: int) -> str:
 
 async def test_every_agent_of_the_folder_is_a_kind_beside_the_expert(tmp_path: Path) -> None:
     """With the fields that clients make a form of, and the same as JSON Schema."""
-    async with world(tmp_path, helper=helper(description="Helps."), desk=desk()) as w:
+    async with world(tmp_path, helper=helper(description="Helps.", examples=["Help me."]), desk=desk()) as w:
         kinds = {kind["identifier"]: kind for kind in (await w.client("alice").ask(documents.KINDS))["agentKinds"]}
         assert list(kinds) == ["desk", "expert", "helper"]
         assert kinds["helper"]["fields"] == []
         assert (kinds["helper"]["description"], kinds["helper"]["available"]) == ("Helps.", True)
+        assert (kinds["helper"]["examples"], kinds["desk"]["examples"]) == (["Help me."], [])
         assert kinds["desk"]["fields"] == [
             {
                 "name": "company",
@@ -423,7 +424,14 @@ async def test_agents_of_a_kind_that_is_gone_can_be_read_and_renamed_and_not_be_
         there, w.agents = w.agents, Agents({})
         await w.restart()
         read = (await alice.ask(documents.AGENT, handle="ada"))["agent"]
-        gone = {"identifier": "desk", "available": False, "description": "", "fields": [], "jsonSchema": {}}
+        gone = {
+            "identifier": "desk",
+            "available": False,
+            "description": "",
+            "examples": [],
+            "fields": [],
+            "jsonSchema": {},
+        }
         assert (read["kind"], read["config"]) == (gone, {"company": "Ink & Co"})
         refusal = await alice.refusal(documents.START, agent="ada", input="Hi")
         assert refusal == ("KIND_UNAVAILABLE", ["input", "agent"])

@@ -48,7 +48,7 @@ fragment Whole on AgentRun {
     "Stored": """
 fragment Stored on Agent {
   __typename id name handle description picture userId temporary sharedWith config createdAt updatedAt
-  kind { identifier available description fields { name type default description required } jsonSchema }
+  kind { identifier available description examples fields { name type default description required } jsonSchema }
   resources(first: 100) { nodes { __typename id key kind value } totalCount }
   runs(first: 100) { nodes { id } totalCount } mainChat { id }
 }""",
@@ -179,7 +179,8 @@ ANSWER_REMOTE_CALL = keeping("answerRemoteCall", "accepted")
 REMOTES = document("query ($first: Int) { remotes(first: $first) { nodes { ...Offered } totalCount } }")
 REMOTE = document("query ($id: ID!) { node(id: $id) { ...Offered } }")
 KINDS = (
-    "{ agentKinds { identifier available description fields { name type default description required } jsonSchema } }"
+    "{ agentKinds { identifier available description examples jsonSchema"
+    " fields { name type default description required } } }"
 )
 TOOL_TYPES = "{ toolTypes { identifier description inputSchema configSchema } }"
 APPROVALS = document(

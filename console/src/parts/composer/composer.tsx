@@ -27,6 +27,8 @@ interface ComposerProps {
   placeholder: string;
   /** Under which the draft is kept over a reload. */
   draft: string;
+  /** What stands in it where there is no draft. */
+  first?: string | null;
   /** Gets what was written. Where it resolves to false, the text comes back. */
   onSend: (said: Said) => Promise<boolean> | undefined;
   /** Where something is at work: says it at once, and stops the answer under way. */
@@ -47,7 +49,7 @@ function hasKeyboard(): boolean {
 /** Where a person speaks to an agent. It is never disabled, and never loses what was written. */
 export function Composer(props: ComposerProps) {
   const { label, placeholder, draft, onSend, onInterrupt, sendLabel = "Send", hint } = props;
-  const [text, write] = useDraft(draft);
+  const [text, write] = useDraft(draft, props.first ?? "");
   const [files, setFiles] = useState<Attached[]>([]);
   const [refused, setRefused] = useState<string[]>([]);
   const [over, setOver] = useState(false);
