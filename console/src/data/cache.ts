@@ -28,6 +28,7 @@ export const CACHE: CacheExchangeOpts = {
       deleteAgent: removes("Agent", "agents", "agent", "chats"),
       createChat: renews("chats"),
       updateChatMembers: renews("chats", "chat"),
+      createThread: renews("chat"),
       createSchedule: renews("schedules"),
       deleteSchedule: removes("Schedule", "schedules"),
       createWebhook: renews("webhooks"),

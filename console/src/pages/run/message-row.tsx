@@ -2,11 +2,11 @@ import type { Message, RunToolCall, Subrun } from "@steersman/react";
 import { Copy, Ellipsis, GitFork, Link2 } from "lucide-react";
 import { memo } from "react";
 import { OwnDocument, OwnImage } from "../../parts/files/own-file";
+import { Reasoning } from "../../parts/reasoning/reasoning";
 import { announce, cx, fullTime, IconButton, Json, Menu } from "../../ui";
 import { MarkdownText } from "../../ui/markdown";
 import { CallCard } from "./call-card";
 import css from "./message-row.module.css";
-import { Reasoning } from "./reasoning";
 
 interface MessageRowProps {
   message: Message;

@@ -1,7 +1,7 @@
 import type { PartialAnswer } from "@steersman/react";
+import { Reasoning } from "../../parts/reasoning/reasoning";
 import { MarkdownText } from "../../ui/markdown";
 import css from "./message-row.module.css";
-import { Reasoning } from "./reasoning";
 
 /** The answer that is being written. Those who hear the page hear it when it is whole. */
 export function PartialAnswerRow({ partial }: { partial: PartialAnswer }) {

@@ -2,12 +2,12 @@ import type { UseRun } from "@steersman/react";
 import { ArrowDown } from "lucide-react";
 import { useMemo } from "react";
 import { Button, Empty } from "../../ui";
+import { useSticking } from "../../ui/use-sticking";
 import { Attention } from "./attention";
 import { MessageRow } from "./message-row";
 import { PartialAnswerRow } from "./partial-answer";
 import { Standing } from "./standing";
 import css from "./transcript.module.css";
-import { useSticking } from "./use-sticking";
 
 /** What was said and done in a run, and what is going on in it. It follows the end while the reader is there. */
 export function Transcript({ run, onFork }: { run: UseRun; onFork: (seq: number) => void }) {
