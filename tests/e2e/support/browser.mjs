@@ -28,7 +28,8 @@ export function launchBrowser() {
  */
 export async function openPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
-  context.setDefaultTimeout(120_000); // Reached only where something is broken; a busy machine takes its time.
+  // Reached only where something is broken; a busy machine takes its time.
+  context.setDefaultTimeout(Number(process.env.STEERSMAN_E2E_PATIENCE_MS ?? 120_000));
   const page = await context.newPage();
   const problems = [];
   const requests = [];

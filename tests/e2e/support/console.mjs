@@ -78,3 +78,33 @@ export async function api(server, query, variables = {}) {
   assert.equal(errors, undefined, JSON.stringify(errors));
   return data;
 }
+
+/** Begins a run by the API, as another device would; its id. */
+export async function begun(server, agent, input) {
+  const start = `mutation ($input: StartRunInput!) { startRun(input: $input) { run { id } errors { message } } }`;
+  const { startRun } = await api(server, start, { input: { agent, input } });
+  assert.deepEqual(startRun.errors, []);
+  return startRun.run.id;
+}
+
+/** A run as it is stored, once it has one of these statuses. */
+export async function settled(server, id, ...statuses) {
+  const query = `query ($id: ID!) {
+    run(id: $id) { status finish messages(first: 100) { nodes { seq role text } } toolCalls(first: 100) { nodes { name state input reason } } }
+  }`;
+  for (;;) {
+    const { run } = await api(server, query, { id });
+    if (statuses.includes(run.status)) return run;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** The words of a text, without what Markdown or a page puts between them. */
+export function words(text) {
+  return (text.match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
+}
+
+/** How often one text stands in another, by words. */
+export function times(text, within) {
+  return words(within).split(words(text)).length - 1;
+}

@@ -58,7 +58,9 @@ function Begin({ agent, input, tags }: BeginProps) {
   const draft = `new:${agent}`;
   const faults = Object.keys(faultsOf(typed)).length;
 
-  useEffect(() => field.current?.scrollIntoView({ block: "nearest" }), []);
+  useEffect(() => {
+    field.current?.scrollIntoView({ block: "nearest" });
+  }, []);
 
   const start = async ({ text, attachments }: Said) => {
     if (faults > 0) {
