@@ -29,16 +29,19 @@ const composer = (page) => page.getByRole("textbox", { name: /^Message to/ });
 const status = (page, word) => page.locator("header").getByText(word, { exact: true }).waitFor();
 const card = (page) => page.getByRole("region", { name: /wants to: Refund/ });
 
-/** Fails unless every stored text stands on the page once, in words. */
+/** Fails unless every stored text stands on the page once, in words: no answer is lost, doubled or cut. */
 async function holdsAll(page, runId) {
   const { messages } = await settled(server, runId, "COMPLETED", "FAILED", "CANCELLED");
-  const last = messages.nodes.at(-1).text;
+  const told = messages.nodes.filter(({ text }) => text);
+  const last = told.at(-1).text;
   await page.waitForFunction(
     ([end]) => document.querySelector("[aria-label=Transcript]").innerText.replace(/\s+/g, " ").includes(end),
     [last.trim().split(/\s+/).slice(-3).join(" ")],
   );
   const shown = await transcript(page).innerText();
-  for (const { text } of messages.nodes) if (text) assert.equal(times(text, shown), 1, text.slice(0, 80));
+  // What a person says may be repeated by the agent, so it is counted among what persons say.
+  const asked = (await transcript(page).getByRole("article", { name: /^You/ }).allInnerTexts()).join("\n");
+  for (const { role, text } of told) assert.equal(times(text, role === "USER" ? asked : shown), 1, text.slice(0, 80));
 }
 
 test("an answer is watched as it is written, also by those who come in the middle, and stands there once at its end", async (t) => {
@@ -103,7 +106,7 @@ test("an interruption stops the answer under way and is read at once", async (t)
   await transcript(page).getByText("That is enough, thank you.", { exact: true }).waitFor();
   await status(page, "Completed");
   const { toolCalls } = await settled(server, runId, "COMPLETED");
-  assert.notEqual(toolCalls.nodes[0].state, "SUCCEEDED");
+  assert.match(toolCalls.nodes[0].result, /^Stopped by request: counted to \d+ of 30/);
 });
 
 test("a queued message is taken back, and what was being written survives a reload", async (t) => {

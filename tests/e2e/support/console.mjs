@@ -90,7 +90,7 @@ export async function begun(server, agent, input) {
 /** A run as it is stored, once it has one of these statuses. */
 export async function settled(server, id, ...statuses) {
   const query = `query ($id: ID!) {
-    run(id: $id) { status finish messages(first: 100) { nodes { seq role text } } toolCalls(first: 100) { nodes { name state input reason } } }
+    run(id: $id) { status finish messages(first: 100) { nodes { seq role text } } toolCalls(first: 100) { nodes { name state input result reason } } }
   }`;
   for (;;) {
     const { run } = await api(server, query, { id });
