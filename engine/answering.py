@@ -21,6 +21,7 @@ class Listener:
         self._runner = runner
         self._start = start
         self._response: Response | None = None
+        self._first_token_at: int | None = None
 
     async def listen(self, request: ModelRequest) -> Answer:
         """Publish what comes; the whole answer. Raises ProviderFailure."""
@@ -30,6 +31,8 @@ class Listener:
         async with self._runner.shop.provider.stream(request) as response:
             self._response = response
             async for delta in response:
+                if self._first_token_at is None:
+                    self._first_token_at = self._runner.shop.clock()
                 publisher.delta(delta.kind, step, attempt, delta.block, delta.text)
                 patience.touch()
                 if publisher.is_low:
@@ -41,15 +44,18 @@ class Listener:
         if self._response is None:
             return None
         partial = self._response.partial()
-        return answered(partial, self._start) if partial.blocks else None
+        return self.answered(partial) if partial.blocks else None
+
+    def answered(self, answer: Answer) -> Answered:
+        """An answer of this attempt, as a verb stores it."""
+        return _answered(answer, self._start, self._first_token_at)
 
     def reported(self) -> Usage | None:
         """What the provider had reported of the response until now; None where nothing had come."""
         return None if self._response is None else known_usage(self._response)
 
 
-def answered(answer: Answer, start: StepStart) -> Answered:
-    """An answer of a model, as a verb stores it."""
+def _answered(answer: Answer, start: StepStart, first_token_at: int | None) -> Answered:
     calls: list[NewCall] = []
     for position, block in enumerate(answer.blocks):
         if block.get("type") != "tool_use":
@@ -67,4 +73,5 @@ def answered(answer: Answer, start: StepStart) -> Answered:
         reported_model=answer.model[:MAX_MODEL],
         request_id=answer.request_id[:MAX_MODEL] if answer.request_id else None,
         calls=tuple(calls),
+        first_token_at=first_token_at,
     )

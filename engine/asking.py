@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.answering import Listener, answered
+from engine.answering import Listener
 from engine.control import Stopped
 from engine.providers.fallback import Again, FallBack, after_failure
 from engine.providers.provider import Answer, FailureKind, ModelRequest, ProviderFailure
@@ -49,7 +49,7 @@ async def call_model(runner: Runner) -> None:
                 start = following
                 continue
         if isinstance(outcome, Answer):
-            await runner.append_answer(answered(outcome, start))
+            await runner.append_answer(listener.answered(outcome))
             return
         start = await _after_failure(runner, outcome, tried, start, listener)
 

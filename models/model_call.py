@@ -50,6 +50,7 @@ model_calls = Table(
     Column("cost_pico", BigInteger),  # 10**-12 USD, so that sums are exact on every database; null: no known price
     Column("stop_reason", String(255)),
     Column("started_at", BigInteger, nullable=False),
+    Column("first_token_at", BigInteger),  # null where nothing came, or tools were asked for without a word
     Column("finished_at", BigInteger),
     Column("request_id", String(255)),
     # what it may take at most, as it was reserved before the call
@@ -60,6 +61,7 @@ model_calls = Table(
     Column("purses", Json),
     Index("ix_model_calls_run_id_id", "run_id", "id"),
     Index("ix_model_calls_user_id_started_at", "user_id", "started_at"),
+    Index("ix_model_calls_started_at", "started_at"),
     Index("ix_model_calls_stream_id", "stream_id"),
 )
 
@@ -82,6 +84,7 @@ class ModelCall:
     usage: Usage
     started_at: int
     stop_reason: str | None = None
+    first_token_at: int | None = None
     finished_at: int | None = None
     request_id: str | None = None
     tool_call_id: str | None = None

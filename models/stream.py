@@ -12,6 +12,7 @@ from sqlalchemy import (
     Column,
     Connection,
     ForeignKey,
+    Index,
     Integer,
     Row,
     String,
@@ -39,6 +40,7 @@ streams = Table(
     Column("ended", Boolean, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("run_id", "generation"),
+    Index("ix_streams_created_at", "created_at"),
 )
 
 stream_events = Table(

@@ -39,6 +39,7 @@ from resolvers.prompting import add_run_tools, prompt_agent
 from resolvers.remotes import answer_remote_call, delete_remote, list_remotes, register_remote, watch_remote_calls
 from resolvers.runs import fork_run, get_run, list_runs, retry_run, start_run
 from resolvers.schedules import create_schedule, delete_schedule, list_schedules
+from resolvers.statistics import get_statistics
 from resolvers.steering import cancel_run, steer_run, withdraw_input
 from resolvers.streams import watch_messages, watch_run, watch_run_stream, watch_runs, watch_stream
 from resolvers.viewer import get_viewer, list_models
@@ -87,6 +88,7 @@ from schema.remote import (
 from schema.run import AgentRun, RunChange
 from schema.scalars import SCALARS
 from schema.schedule import CreateSchedulePayload, DeleteSchedulePayload, Schedule
+from schema.statistics import Statistics
 from schema.viewer import Model, Viewer
 from schema.webhook import CreateWebhookPayload, DeleteWebhookPayload, Webhook
 
@@ -156,6 +158,11 @@ class Query:
     )
     webhooks = strawberry.field(
         resolver=list_webhooks, graphql_type=Connection[Webhook], description="The viewer's webhooks, newest first."
+    )
+    statistics = strawberry.field(
+        resolver=get_statistics,
+        graphql_type=Statistics,
+        description="How the viewer's runs have gone over a span of time, and how they stand now.",
     )
     models = strawberry.field(
         resolver=list_models,

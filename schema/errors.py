@@ -35,6 +35,12 @@ class BadUserInput(ApiError):
     code = "BAD_USER_INPUT"
 
 
+class Forbidden(ApiError):
+    """The viewer may not do this."""
+
+    code = "FORBIDDEN"
+
+
 class RunIsMissing(ApiError):
     """There is no such run."""
 

@@ -22,5 +22,8 @@ class ModelCall(Node):
         description="Why the model stopped, in the provider's word; null while it answers and where it was cut."
     )
     started_at: DateTime = strawberry.field(description="When the call was begun.")
+    first_token_at: DateTime | None = strawberry.field(
+        description="When the first of its text or reasoning came; null where there was none, or it is still to come."
+    )
     finished_at: DateTime | None = strawberry.field(description="When it ended; null while it is under way.")
     request_id: str | None = strawberry.field(description="The provider's own id of the request, for its support.")

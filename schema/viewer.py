@@ -20,6 +20,10 @@ def _roles(root: strawberry.Parent[User]) -> Any:
     return sorted(root.roles)
 
 
+def _is_admin(root: strawberry.Parent[User], info: Info) -> Any:
+    return info.context.engine.config.admin_role in root.roles
+
+
 async def _usage_today(root: strawberry.Parent[User], info: Info) -> Any:
     return await info.context.loaders.read(usage_since, root.id, day_start(info.context.clock()))
 
@@ -37,6 +41,9 @@ class Viewer:
 
     id: str = strawberry.field(description="The user's id: the `sub` of the token.")
     roles: list[str] = strawberry.field(resolver=_roles, description="The user's roles, in alphabetical order.")
+    is_admin: bool = strawberry.field(
+        resolver=_is_admin, description="Whether the user holds the role of administrators."
+    )
     usage_today: Usage = strawberry.field(
         resolver=_usage_today, description="What the model calls of the user's runs used since midnight UTC."
     )

@@ -63,7 +63,8 @@ class NewCall:
 class Answered:
     """An answer to store: whole, or, with stop_reason None, as much as was shown of one that was cut.
 
-    `model` is the one that was asked, `reported_model` the name that the provider gave it.
+    `model` is the one that was asked, `reported_model` the name that the provider gave it. `first_token_at` is when its
+    first text came (ms since the epoch); None where it has none.
     """
 
     step: int
@@ -75,6 +76,7 @@ class Answered:
     reported_model: str
     request_id: str | None
     calls: tuple[NewCall, ...] = ()
+    first_token_at: int | None = None
 
 
 def begin_step(
@@ -240,6 +242,7 @@ def _finish_model_call(c: Connection, run: Run, answer: Answered, at: int) -> No
             model=answer.reported_model,
             stop_reason=answer.stop_reason,
             request_id=answer.request_id,
+            first_token_at=answer.first_token_at,
             finished_at=at,
         )
         .returning(*model_calls.c)

@@ -285,6 +285,17 @@ async def test_lists_and_changes_hold_ones_own_alone(scene: Scene) -> None:
     assert {item["runId"] for item in changes.items} <= {own["id"]}
 
 
+async def test_figures_are_of_ones_own_runs_alone(scene: Scene) -> None:
+    """Bob has begun nothing, whatever Alice has; all of them are for administrators."""
+    asked = (
+        "query ($all: Boolean!) { statistics(everyone: $all) { total { turns calls } agents { name } users { name } } }"
+    )
+    nothing: dict[str, Any] = {"total": {"turns": 0, "calls": 0}, "agents": [], "users": None}
+    assert (await scene.bob.ask(asked, all=False))["statistics"] == nothing
+    assert (await scene.alice.ask(asked, all=False))["statistics"]["total"]["turns"] == 1
+    assert await scene.bob.codes(asked, all=True) == ["FORBIDDEN"]
+
+
 async def test_cursors_of_anothers_lists_open_nothing(scene: Scene) -> None:
     """A cursor of Alice's gives Bob a place in his own list, or is refused; never a look at hers."""
     lists = "messages(first: 1) { edges { cursor } } toolCalls(first: 1) { edges { cursor } }"
@@ -316,6 +327,7 @@ async def test_a_key_of_anothers_is_a_new_key(scene: Scene) -> None:
 
 
 OPERATIONS = [
+    "{ statistics { total { turns } } }",
     'query { node(id: "run_x") { id } }',
     "query { nodes(ids: []) { id } }",
     'query { run(id: "run_x") { id } }',

@@ -29,7 +29,7 @@ fragment Call on ToolCall {
 }""",
     "ModelAnswer": f"""
 fragment ModelAnswer on ModelCall {{
-  __typename id runId step attempt model usage {{ {USAGE} }} stopReason startedAt finishedAt requestId
+  __typename id runId step attempt model usage {{ {USAGE} }} stopReason startedAt firstTokenAt finishedAt requestId
 }}""",
     "Row": f"""
 fragment Row on AgentRun {{

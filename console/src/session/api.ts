@@ -7,6 +7,7 @@ export type ViewerQuery = {
   viewer: {
     id: string;
     roles: Array<string>;
+    isAdmin: boolean;
   } | null;
 };
 
