@@ -1,6 +1,7 @@
 """How runs have gone over a span of time: counts, sums and percentiles, made by the database. Nothing here is kept.
 
-A turn is counted where it was begun, by the stream of its generation; a call of a model where it was begun.
+A turn is counted once, where its last generation was begun: one that waited for a person goes on in another. A call of
+a model is counted where it was begun.
 """
 
 from __future__ import annotations
@@ -137,11 +138,13 @@ def _turns(span: Span, group: Any) -> Select[Any]:
     def ended(with_status: RunStatus) -> Any:
         return func.count(case((status == with_status.value, 1)))
 
+    has_waited = func.coalesce(status, "") == RunStatus.WAITING.value
+    is_last = ~has_waited | (agent_runs.c.stream_id == streams.c.id)
     ends = (stream_events.c.stream_id == streams.c.id) & (stream_events.c.kind == "RunResult")
     query = (
         select(
             group.label("name"),
-            func.count().label("turns"),
+            func.count(case((is_last, 1))).label("turns"),
             ended(RunStatus.COMPLETED).label("completed"),
             ended(RunStatus.FAILED).label("failed"),
             ended(RunStatus.CANCELLED).label("cancelled"),

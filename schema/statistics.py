@@ -16,7 +16,8 @@ class StatisticsFigures:
     """Read from models.statistics.Figures."""
 
     turns: int = strawberry.field(
-        description="Turns that were begun: an input to a run, up to the status that ends it."
+        description="Turns, each where its last generation was begun; those that are under way or wait are among them. "
+        "A turn that was retried counts again."
     )
     completed: int = strawberry.field(description="Those of them that the model has answered.")
     failed: int = strawberry.field(description="Those of them that have failed.")

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from engine.budget import Budget
+from engine.tool import tool
+from tests.support import documents
 from tests.support.clients import GraphQLFailed
 from tests.support.messages_script import Script
 from tests.support.world import World, helper, world
@@ -27,6 +29,12 @@ query ($from: DateTime, $to: DateTime, $parts: Int, $everyone: Boolean) {{
     step {{ count p50 p95 }}
   }}
 }}"""
+
+
+@tool(approval=True)
+def careful() -> str:
+    """Do it once somebody has agreed."""
+    return "done"
 
 
 async def of(w: World, user: str, *roles: str, **variables: Any) -> Any:
@@ -73,6 +81,26 @@ async def test_a_run_at_work_is_counted_among_those_that_are(tmp_path: Path) -> 
     assert shown["present"]["running"] == 0
     assert shown["firstToken"]["count"] == shown["step"]["count"] == 1
     assert 0 <= shown["firstToken"]["p50"] <= shown["step"]["p50"] == shown["step"]["p95"]
+
+
+async def test_a_turn_that_waited_for_a_person_counts_once(tmp_path: Path) -> None:
+    """While it waits, and when it has gone on in another generation."""
+    async with world(tmp_path, helper=helper(tools=[careful])) as w:
+        w.play(Script().tool("careful", {}), Script().text("Done."))
+        alice = w.client("alice")
+        run = await alice.start("Hi")
+        feed = await alice.watch_run(run["id"])
+        await feed.until(lambda feed: feed.items and feed.items[-1]["status"] == "WAITING")
+        run = feed.items[-1]
+        shown = await of(w, "alice")
+        assert (shown["total"]["turns"], shown["total"]["completed"], shown["present"]["waiting"]) == (1, 0, 1)
+        (call,) = run["pendingCalls"]
+        await alice.done(
+            documents.DECIDE, runId=run["id"], decisions=[{"toolCallId": call["id"], "decision": "APPROVE"}]
+        )
+        await alice.settled(run["id"])
+        shown = await of(w, "alice")
+    assert (shown["total"]["turns"], shown["total"]["completed"], shown["present"]["waiting"]) == (1, 1, 0)
 
 
 async def test_one_sees_one_s_own_and_administrators_everybody_s(tmp_path: Path) -> None:

@@ -475,6 +475,43 @@ subscription ChatMessages($threadId: ID!, $afterSeq: Int!) {
 }
 `;
 
+const FIGURES = `# How the last day went, in four parts: turns, model
+# calls, tokens and cost, by time and by agent, how long
+# models took, and what is queued now. Administrators
+# may ask for everyone: true.
+
+query Statistics {
+  statistics(parts: 4) {
+    present {
+      queued
+      running
+      waiting
+    }
+    parts {
+      from
+      figures {
+        turns
+        completed
+        failed
+        usage {
+          cost
+        }
+      }
+    }
+    agents {
+      name
+      figures {
+        turns
+      }
+    }
+    firstToken {
+      p50
+      p95
+    }
+  }
+}
+`;
+
 const variables = (values: Record<string, unknown>) => JSON.stringify(values, null, 2);
 
 /** What a first visit finds: one tab for each thing that one does with runs, agents, chats and what goes by itself. */
@@ -510,4 +547,5 @@ export const TABS: Tabs = [
   { query: SCHEDULE },
   { query: WEBHOOK },
   { query: AUTOMATION },
+  { query: FIGURES },
 ];

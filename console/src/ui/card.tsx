@@ -12,7 +12,11 @@ export function Card(
 ) {
   const { title, aside, flush, className, children, ...rest } = props;
   return (
-    <section {...rest} className={cx(css.card, flush && css.flush, className)}>
+    <section
+      {...(typeof title === "string" && { "aria-label": title })}
+      {...rest}
+      className={cx(css.card, flush && css.flush, className)}
+    >
       {(title || aside) && (
         <header className={css.head}>
           {title && <h2 className={css.title}>{title}</h2>}

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launchBrowser } from "./support/browser.mjs";
+import { begun, look, openConsole, settled } from "./support/console.mjs";
+import { startServer } from "./support/server.mjs";
+
+let server;
+let browser;
+
+before(async () => {
+  server = await startServer();
+  browser = await launchBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function visit(t, path, options) {
+  const visited = await openConsole(browser, server, path, options);
+  t.after(() => visited.context.close());
+  return visited;
+}
+
+const row = (page, title) => page.getByRole("row").filter({ hasText: title });
+
+test("the list is live, narrowed by the address, and tells nothing yet from nothing that matches", async (t) => {
+  const { page, problems } = await visit(t, "/");
+  await page.getByText("Nothing has run yet").waitFor();
+  const sum = await begun(server, "calculator", "What is 2 + 2?");
+  await row(page, "What is 2 + 2?").getByText("Completed").waitFor();
+  await begun(server, "desk", "Refund 150 euros of order A-1042.");
+  await row(page, "Refund 150").getByText("Waiting").waitFor();
+  await begun(server, "frontdesk", "I want 150 euros back for order A-1042.");
+  await row(page, "I want 150").getByText("Waiting").waitFor();
+  await look(page, "runs");
+
+  await page.getByRole("button", { name: "Completed" }).click();
+  await row(page, "Refund 150").first().waitFor({ state: "detached" });
+  assert.match(page.url(), /status=completed/);
+  await page.getByLabel("Search titles").fill("no such title");
+  await page.getByText("Nothing matches").waitFor();
+  await look(page, "runs-nothing-matches");
+  await page.reload();
+  await page.getByText("Nothing matches").waitFor();
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await row(page, "I want 150").waitFor();
+
+  assert.equal(await page.getByRole("row").count(), 4);
+  await page.getByRole("switch", { name: "Sub-runs" }).click();
+  await page.getByLabel("Begun by another run").waitFor();
+
+  await page.getByRole("button", { name: "Columns" }).click();
+  const dialog = page.getByRole("dialog", { name: "Columns" });
+  await dialog.getByRole("switch", { name: "Tokens" }).click();
+  await page.keyboard.press("Escape");
+  await page.getByRole("columnheader", { name: "Tokens" }).waitFor();
+  await page.reload();
+  await page.getByRole("columnheader", { name: "Tokens" }).waitFor();
+
+  await page.getByRole("combobox", { name: "Agent" }).selectOption("calculator");
+  await row(page, "What is 2 + 2?").waitFor();
+  await page.locator("body").press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(new RegExp(`/runs/${sum}`));
+  assert.deepEqual(problems, []);
+});
+
+test("a list that is frozen stands still, and says how much has changed", async (t) => {
+  await begun(server, "calculator", "What is 3 + 3?");
+  const { page } = await visit(t, "/");
+  await row(page, "What is 3 + 3?").getByText("Completed").waitFor();
+  await page.getByRole("button", { name: "Freeze" }).click();
+  await begun(server, "calculator", "What is 4 + 4?");
+  await page.getByRole("button", { name: /1 run has changed/ }).waitFor();
+  assert.equal(await row(page, "What is 4 + 4?").count(), 0);
+  await page.getByRole("button", { name: /1 run has changed/ }).click();
+  await row(page, "What is 4 + 4?").waitFor();
+});
+
+test("several runs are stopped at once, after they were counted", async (t) => {
+  const ids = [];
+  for (const steps of [40, 50, 60]) ids.push(await begun(server, "slowpoke", `Count slowly to ${steps}.`));
+  const { page } = await visit(t, "/?agent=slowpoke");
+  await row(page, "Count slowly to 60.").waitFor();
+  await page.getByLabel("Choose Count slowly to 40.").check();
+  await page.getByLabel("Choose Count slowly to 60.").click({ modifiers: ["Shift"] });
+  await page.getByText("3 runs chosen").waitFor();
+  await look(page, "runs-chosen");
+  await page.getByRole("button", { name: "Stop 3 runs" }).click();
+  const asks = page.getByRole("alertdialog", { name: "Stop 3 runs?" });
+  await asks.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Stop 3 runs" }).click();
+  await asks.getByRole("button", { name: "Stop 3 runs" }).click();
+  for (const id of ids) await settled(server, id, "CANCELLED");
+  for (const steps of [40, 50, 60]) await row(page, `Count slowly to ${steps}.`).getByText("Stopped").waitFor();
+});
+
+test("the inbox has what waits for me, decides it, and says so when nothing does", async (t) => {
+  const runId = await begun(server, "desk", "Refund 150 euros of order A-1042.");
+  const { page, problems } = await visit(t, "/approvals");
+  const card = page.locator(`section[aria-label="Run ${runId}"]`);
+  await card.getByText("Refund", { exact: true }).waitFor();
+  await look(page, "approvals");
+  await page.locator("body").press("j");
+  await card.getByRole("region").press("Control+Enter");
+  await card.waitFor({ state: "detached" });
+  await settled(server, runId, "COMPLETED");
+  for (;;) {
+    const deny = page.getByRole("button", { name: "Deny…" }).first();
+    if (await page.getByText("Nothing waits for you").isVisible()) break;
+    await deny.click();
+    await page.getByRole("button", { name: "Deny", exact: true }).first().click();
+    await page.waitForTimeout(300);
+  }
+  await look(page, "approvals-none");
+  assert.deepEqual(problems, []);
+});
+
+test("the dashboard shows how runs have gone, and is read by those who see no pictures", async (t) => {
+  const { page, problems } = await visit(t, "/dashboard");
+  await page.getByRole("cell", { name: "calculator" }).waitFor();
+  await page.getByText(/Turns from .* Completed [1-9]/).waitFor({ state: "attached" });
+  await look(page, "dashboard");
+  await page.getByRole("button", { name: "Hour" }).click();
+  assert.match(page.url(), /span=hour/);
+  await page.getByRole("cell", { name: "calculator" }).waitFor();
+  assert.deepEqual(problems, []);
+});
+
+test("the first page weighs less than 300 KB, GraphiQL apart, and comes compressed", async (t) => {
+  const context = await browser.newContext();
+  t.after(() => context.close());
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  await session.send("Network.enable");
+  let bytes = 0;
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
+  await page.goto(`${server.url}/console/`);
+  await page.getByRole("row").first().waitFor();
+  await page.waitForLoadState("networkidle");
+  t.diagnostic(`${Math.round(bytes / 1000)} KB`);
+  assert.ok(bytes > 50_000 && bytes < 300_000, `${bytes} bytes`);
+});
+
+test("GraphiQL has its place in the console, and carries who is signed in", async (t) => {
+  const { page, context } = await visit(t, "/");
+  t.after(() => context.close());
+  await page.getByRole("link", { name: "GraphiQL" }).click();
+  await page.waitForURL(/\/console\/graphiql/);
+  await page.locator(".graphiql-query-editor .view-lines").waitFor();
+  await page.evaluate(() => localStorage.setItem("steersman:token", "not a token"));
+  await page.reload();
+  await page.getByText(/carry your token/).waitFor();
+  const refused = page.waitForResponse((response) => response.url().endsWith("/graphql") && response.status() === 401);
+  await page.getByRole("button", { name: /Execute query/ }).click();
+  assert.equal((await refused).request().headers().authorization, "Bearer not a token");
+  await page.evaluate(() => localStorage.removeItem("steersman:token"));
+  await page.getByRole("link", { name: "Console" }).click();
+  await page.waitForURL(/\/console\/$/);
+});
