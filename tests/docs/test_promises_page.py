@@ -15,7 +15,8 @@ from tests.support.project import ROOT
 PAGES = {"promises.md": 9, "promises-in-code.md": 10, "promises-as-data.md": 8}
 """The pages, one for each reference page, and how many parts that one has."""
 HEAD = "| promised | here | shown by |"
-NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+NAMED = re.compile(r"`(tests/[\w/.-]+\.(?:py|mjs))::([^`]+)`")
+IN_BROWSER = re.compile(r"""\btest\(\s*(["'])(.+?)\1,""")
 OTHERWISE = "Otherwise: "
 
 
@@ -43,10 +44,12 @@ def rows(page: str) -> Iterator[Row]:
 
 @cache
 def names_in(file: str) -> frozenset[str]:
-    """The names of the test functions of a file; none where there is no such file."""
+    """The names of the tests of a file; none where there is no such file."""
     path = ROOT / file
     if not path.is_file():
         return frozenset()
+    if path.suffix == ".mjs":
+        return frozenset(name for _, name in IN_BROWSER.findall(path.read_text(encoding="utf-8")))
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     functions = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     return frozenset(node.name for node in functions if node.name.startswith("test_"))

@@ -27,7 +27,7 @@ export function launchBrowser() {
  * @param {import("playwright-core").BrowserContextOptions} options
  */
 export async function openPage(browser, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const context = await browser.newContext({ viewport: { width: 1440, height: 960 }, ...options });
   // Reached only where something is broken; a busy machine takes its time.
   context.setDefaultTimeout(Number(process.env.STEERSMAN_E2E_PATIENCE_MS ?? 120_000));
   const page = await context.newPage();
