@@ -79,7 +79,20 @@ test("a list that is frozen stands still, and says how much has changed", async 
   await row(page, "What is 4 + 4?").waitFor();
 });
 
+test("a filter that is chosen while the list is frozen shows what fits it", async (t) => {
+  const id = await begun(server, "calculator", "What is 5 + 5?");
+  await settled(server, id, "COMPLETED");
+  const { page } = await visit(t, "/");
+  await row(page, "What is 5 + 5?").getByText("Completed").waitFor();
+  await page.getByRole("button", { name: "Freeze" }).click();
+  await page.getByRole("button", { name: "Failed", exact: true }).click();
+  await page.getByText("Nothing matches").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Freeze" }).getAttribute("aria-pressed"), "false");
+});
+
 test("several runs are stopped at once, after they were counted", async (t) => {
+  const done = await begun(server, "slowpoke", "Hello?");
+  await settled(server, done, "COMPLETED");
   const ids = [];
   for (const steps of [40, 50, 60]) ids.push(await begun(server, "slowpoke", `Count slowly to ${steps}.`));
   const { page } = await visit(t, "/?agent=slowpoke");
@@ -87,6 +100,9 @@ test("several runs are stopped at once, after they were counted", async (t) => {
   await page.getByLabel("Choose Count slowly to 40.").check();
   await page.getByLabel("Choose Count slowly to 60.").click({ modifiers: ["Shift"] });
   await page.getByText("3 runs chosen").waitFor();
+  await page.getByLabel("Choose all that are shown").check();
+  await page.getByText("4 runs chosen").waitFor();
+  await page.getByText("1 not at work").waitFor();
   await look(page, "runs-chosen");
   await page.getByRole("button", { name: "Stop 3 runs" }).click();
   const asks = page.getByRole("alertdialog", { name: "Stop 3 runs?" });
@@ -95,25 +111,78 @@ test("several runs are stopped at once, after they were counted", async (t) => {
   await asks.getByRole("button", { name: "Stop 3 runs" }).click();
   for (const id of ids) await settled(server, id, "CANCELLED");
   for (const steps of [40, 50, 60]) await row(page, `Count slowly to ${steps}.`).getByText("Stopped").waitFor();
+  assert.equal((await settled(server, done, "COMPLETED", "CANCELLED")).status, "COMPLETED");
 });
 
-test("the inbox has what waits for me, decides it, and says so when nothing does", async (t) => {
-  const runId = await begun(server, "desk", "Refund 150 euros of order A-1042.");
+test("a run is run again with changes: what it began with stands there, whatever else was being written", async (t) => {
+  const first = await begun(server, "researcher", "What is a lease?");
+  const { page, problems } = await visit(t, "/new?agent=researcher");
+  const field = page.getByLabel("What researcher is to do");
+  await field.fill("Half a thought");
+  await page.goto(`${server.url}/console/new?from=${first}`);
+  await field.waitFor();
+  assert.equal(await field.inputValue(), "What is a lease?");
+  await page.getByText("More options").click();
+  await page.getByLabel("Title").fill("Fences");
+  await page.getByLabel("Budget in USD").fill("much");
+  await page.getByText("More options").click();
+  await field.fill("What is a fence?");
+  await field.press("Control+Enter");
+  await page.getByText("An amount above 0").waitFor();
+  assert.equal(await field.inputValue(), "What is a fence?");
+  await look(page, "new-run-again");
+  await page.getByLabel("Budget in USD").fill("");
+  assert.ok(await page.getByLabel("Title").isVisible());
+  await field.press("Control+Enter");
+  await page.waitForURL(/\/runs\/run_/);
+  await page.getByRole("heading", { name: "Fences" }).waitFor();
+
+  await page.goto(`${server.url}/console/new`);
+  const cards = page.getByRole("main").getByRole("listitem");
+  await cards.first().waitFor();
+  assert.match(await cards.first().innerText(), /Answers from a small library/); // the last one that was run
+  await cards.first().getByRole("link").click();
+  await field.waitFor();
+  assert.equal(await field.inputValue(), "Half a thought");
+  await page.goto(`${server.url}/console/new?from=run_of_nobody`);
+  await page.getByText("The run that was to be run again is not there").waitFor();
+  assert.deepEqual(problems, []);
+});
+
+test("the inbox has what waits for me, decides it by keys, and says so when nothing does", async (t) => {
+  const runs = [];
+  for (const amount of [150, 160]) runs.push(await begun(server, "desk", `Refund ${amount} euros of order A-1042.`));
+  for (const id of runs) await settled(server, id, "WAITING");
   const { page, problems } = await visit(t, "/approvals");
-  const card = page.locator(`section[aria-label="Run ${runId}"]`);
-  await card.getByText("Refund", { exact: true }).waitFor();
+  const of = (runId) => page.locator(`section[aria-label="Run ${runId}"]`);
+  for (const id of runs) await of(id).getByText("Refund", { exact: true }).waitFor();
+  await page.waitForFunction(() => /^\(\d+\) Approvals/.test(document.title));
   await look(page, "approvals");
-  await page.locator("body").press("j");
-  await card.getByRole("region").press("Control+Enter");
-  await card.waitFor({ state: "detached" });
-  await settled(server, runId, "COMPLETED");
-  for (;;) {
-    const deny = page.getByRole("button", { name: "Deny…" }).first();
-    if (await page.getByText("Nothing waits for you").isVisible()) break;
-    await deny.click();
-    await page.getByRole("button", { name: "Deny", exact: true }).first().click();
-    await page.waitForTimeout(300);
+
+  await of(runs[0]).getByRole("region").press("Control+Enter");
+  await of(runs[0]).waitFor({ state: "detached" });
+  await settled(server, runs[0], "COMPLETED");
+  await page.waitForFunction(() => document.activeElement.matches("[data-approval]"));
+
+  const card = of(runs[1]).getByRole("region");
+  await card.getByRole("button", { name: "Edit" }).click();
+  await card.getByLabel("Arguments").fill('{"order": "A-1042", ');
+  await card.getByText(/This is not JSON/).waitFor();
+  await look(page, "approvals-editing");
+  await card.getByLabel("Arguments").fill('{"order": "A-1042", "amount": 120}');
+  await card.getByLabel("Arguments").press("Control+Enter");
+  const edited = await settled(server, runs[1], "COMPLETED");
+  assert.deepEqual(edited.toolCalls.nodes.find(({ name }) => name === "refund").input, { order: "A-1042", amount: 120 });
+
+  const open = page.locator("[data-approval]");
+  for (let left = await open.count(); left > 0; left -= 1) {
+    const id = await open.first().getAttribute("data-approval");
+    await open.first().getByRole("button", { name: "Deny…" }).click();
+    await open.first().getByLabel(/Why not/).press("Control+Enter");
+    await page.locator(`[data-approval="${id}"]`).waitFor({ state: "detached" });
   }
+  await page.getByText("Nothing waits for you").waitFor();
+  await page.waitForFunction(() => document.title === "Approvals · Steersman");
   await look(page, "approvals-none");
   assert.deepEqual(problems, []);
 });

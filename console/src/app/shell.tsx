@@ -10,9 +10,9 @@ import {
   Plus,
   SquareTerminal,
 } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import { Link, useLocation } from "wouter";
-import { cx, Menu } from "../ui";
+import { countInTab, cx, Menu } from "../ui";
 import { Account, useAccountItems } from "./account";
 import { ConnectionSign } from "./connection";
 import { Logo } from "./logo";
@@ -129,6 +129,7 @@ function PlaceLink({ place, here }: { place: Place; here: boolean }) {
 /** How many calls wait for the viewer. */
 function Waiting() {
   const { approvals } = useApprovals();
+  useEffect(() => countInTab(approvals.length), [approvals.length]);
   if (approvals.length === 0) return null;
   return (
     <span className={css.count}>

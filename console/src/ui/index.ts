@@ -18,6 +18,7 @@ export { ErrorNote, Note, type Problem } from "./note";
 export { Page } from "./page";
 export { Scrolling } from "./scrolling";
 export { Switch } from "./switch";
+export { countInTab } from "./tab-title";
 export { Tabs } from "./tabs";
 export { Ago, Took, useNow } from "./time";
 export { Tooltip } from "./tooltip";

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect } from "react";
 import { cx } from "./cx";
 import css from "./page.module.css";
+import { nameTab } from "./tab-title";
 
 interface PageProps {
   /** The heading, and the name of the browser's tab. */
@@ -19,9 +20,7 @@ interface PageProps {
 
 /** A page of the console: its head, and what it shows. */
 export function Page({ title, heading, above, description, actions, fill, children }: PageProps) {
-  useEffect(() => {
-    document.title = `${title} · Steersman`;
-  }, [title]);
+  useEffect(() => nameTab(title), [title]);
   return (
     <div className={cx(css.page, fill && css.fill)}>
       <header className={css.head}>

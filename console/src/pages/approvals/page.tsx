@@ -1,34 +1,36 @@
 import { type UseApprovals, useApprovals } from "@steersman/react";
 import { Check, CircleCheckBig, X } from "lucide-react";
+import { useMemo, useState } from "react";
 import { Link } from "wouter";
 import { useShortcuts } from "../../app/shortcuts";
 import { ApprovalCard } from "../../parts/approvals/approval-card";
-import { Button, Card, Empty, ErrorNote, Page, Skeleton } from "../../ui";
+import { announce, Button, Card, Empty, ErrorNote, Page, Skeleton } from "../../ui";
 import css from "./page.module.css";
+import { focusCard, focusedCard, useKeptFocus } from "./use-kept-focus";
+import { useNews } from "./use-news";
 
 /** Everything that waits for the viewer's decision, whoever's run it is. */
 export default function ApprovalsPage() {
   const inbox = useApprovals();
   const { approvals, isLoading, error } = inbox;
+  const [decided] = useState(() => new Set<string>());
+  const [alones] = useState(() => new Set<string>());
+  useKeptFocus(useMemo(() => approvals.map(({ id }) => id), [approvals]));
+  useNews(approvals, isLoading, decided);
   useShortcuts("Approvals", [
-    { keys: "j", label: "Next call", run: () => move(1) },
-    { keys: "k", label: "Previous call", run: () => move(-1) },
+    { keys: "j", label: "Next call", run: () => focusCard(focusedCard() + 1) },
+    { keys: "k", label: "Previous call", run: () => focusCard(focusedCard() - 1) },
     // The card itself listens; it stands here to be found.
     { keys: "Mod+Enter", label: "Approve the call that has the focus", run: () => {} },
   ]);
-  const title = approvals.length > 0 ? `Approvals (${approvals.length})` : "Approvals";
   const runIds = [...new Set(approvals.map(({ runId }) => runId))];
   return (
-    <Page
-      title={title}
-      heading="Approvals"
-      description="Calls that agents make only once you have agreed."
-    >
-      {error && (
+    <Page title="Approvals" description="Calls that agents make only once you have agreed.">
+      {error && alones.size === 0 && (
         <ErrorNote title="That did not work" problem={error} onDismiss={inbox.clearError} />
       )}
       {isLoading && approvals.length === 0 && <Skeleton />}
-      {!isLoading && approvals.length === 0 && (
+      {!isLoading && error === null && approvals.length === 0 && (
         <Card>
           <Empty icon={<CircleCheckBig />} title="Nothing waits for you">
             When an agent wants to do something that needs a person's consent, it appears here, and
@@ -37,27 +39,63 @@ export default function ApprovalsPage() {
         </Card>
       )}
       {runIds.map((runId) => (
-        <OfRun key={runId} inbox={inbox} runId={runId} />
+        <OfRun key={runId} inbox={inbox} runId={runId} decided={decided} alones={alones} />
       ))}
     </Page>
   );
 }
 
+interface OfRunProps {
+  inbox: UseApprovals;
+  runId: string;
+  /** Gets the calls that are decided here. */
+  decided: Set<string>;
+  /** Has those whose own card is being answered, and tells what becomes of that. */
+  alones: Set<string>;
+}
+
 /** What one run waits for. */
-function OfRun({ inbox, runId }: { inbox: UseApprovals; runId: string }) {
+function OfRun({ inbox, runId, decided, alones }: OfRunProps) {
   const calls = inbox.approvals.filter((call) => call.runId === runId);
-  const all = (decide: (id: string) => Promise<unknown>) =>
-    void Promise.all(calls.map(({ id }) => decide(id)));
+  const one = async (id: string, outcome: ReturnType<UseApprovals["approve"]>) => {
+    decided.add(id);
+    const { error } = await outcome;
+    if (error !== null) decided.delete(id);
+    return { error };
+  };
+  const alone = async (id: string, outcome: ReturnType<UseApprovals["approve"]>) => {
+    alones.add(id);
+    const { error } = await one(id, outcome);
+    if (error !== null) inbox.clearError(); // the call's own card says it
+    alones.delete(id);
+    return { error };
+  };
+  const all = async (decide: UseApprovals["approve"] | UseApprovals["deny"], said: string) => {
+    const outcomes = await Promise.all(calls.map(({ id }) => one(id, decide(id))));
+    const done = outcomes.filter(({ error }) => error === null).length;
+    announce(`${done} of ${calls.length} ${said}`);
+  };
+  const deciding = (decision: string) => calls.every((call) => call.deciding === decision);
   return (
     <section className={css.run} aria-label={`Run ${runId}`}>
       <header className={css.head}>
         <Link href={`/runs/${runId}`}>A run of {calls[0]?.agent}</Link>
         {calls.length > 1 && (
           <span className={css.all}>
-            <Button small icon={<Check />} onClick={() => all((id) => inbox.approve(id))}>
+            <Button
+              small
+              icon={<Check />}
+              busy={deciding("APPROVE")}
+              onClick={() => void all(inbox.approve, "approved")}
+            >
               Approve all {calls.length}
             </Button>
-            <Button small icon={<X />} onClick={() => all((id) => inbox.deny(id))}>
+            <Button
+              small
+              icon={<X />}
+              busy={deciding("DENY")}
+              onClick={() => void all(inbox.deny, "denied")}
+            >
               Deny all {calls.length}
             </Button>
           </span>
@@ -67,17 +105,10 @@ function OfRun({ inbox, runId }: { inbox: UseApprovals; runId: string }) {
         <ApprovalCard
           key={approval.id}
           approval={approval}
-          approve={(options) => inbox.approve(approval.id, options)}
-          deny={(options) => inbox.deny(approval.id, options)}
+          approve={(options) => alone(approval.id, inbox.approve(approval.id, options))}
+          deny={(options) => alone(approval.id, inbox.deny(approval.id, options))}
         />
       ))}
     </section>
   );
-}
-
-/** Takes the focus to the card before or behind the one that has it. */
-function move(by: number): void {
-  const cards = [...document.querySelectorAll<HTMLElement>("[data-approval]")];
-  const at = cards.findIndex((card) => card.contains(document.activeElement));
-  cards[Math.min(cards.length - 1, Math.max(0, at + by))]?.focus();
 }

@@ -21,11 +21,15 @@ export function faultsOf({ cost, tokens, tags }: Typed): Partial<Record<keyof Ty
     (checked.value === null ||
       (typeof checked.value === "object" && !Array.isArray(checked.value)));
   return {
-    ...(cost && !(Number(cost) > 0) && { cost: "An amount above 0, such as 0.50" }),
+    ...(cost && !isAmount(cost) && { cost: "An amount above 0, such as 0.50" }),
     ...(tokens && !/^[1-9]\d*$/.test(tokens) && { tokens: "A whole number from 1" }),
     ...("error" in checked ? {} : isObject ? {} : { tags: 'An object, such as {"team": "blue"}' }),
     ...("error" in checked && { tags: checked.error }),
   };
+}
+
+function isAmount(text: string): boolean {
+  return /^\d+(\.\d+)?$/.test(text) && Number(text) > 0;
 }
 
 /** The same for `start`. */
@@ -40,12 +44,24 @@ export function optionsOf({ title, cost, tokens, tags }: Typed): StartOptions {
   };
 }
 
+interface OptionsProps {
+  typed: Typed;
+  onChange: (typed: Typed) => void;
+  /** Whether they are unfolded. */
+  open: boolean;
+  onOpen: (open: boolean) => void;
+}
+
 /** The fields, folded until somebody wants them. */
-export function Options({ typed, onChange }: { typed: Typed; onChange: (typed: Typed) => void }) {
+export function Options({ typed, onChange, open, onOpen }: OptionsProps) {
   const faults = faultsOf(typed);
   const set = (more: Partial<Typed>) => onChange({ ...typed, ...more });
   return (
-    <details className={css.options} open={typed.tags !== "" || typed.title !== ""}>
+    <details
+      className={css.options}
+      open={open}
+      onToggle={(event) => onOpen(event.currentTarget.open)}
+    >
       <summary>More options</summary>
       <div className={css.fields}>
         <TextField

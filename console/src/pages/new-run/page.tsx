@@ -2,7 +2,9 @@ import { useRun } from "@steersman/react";
 import { useEffect, useRef, useState } from "react";
 import { useQuery } from "urql";
 import { useLocation, useSearchParams } from "wouter";
+import { problemOf } from "../../data/problem";
 import { AgentCards } from "../../parts/agent-choice/agent-cards";
+import { rememberUse } from "../../parts/agent-choice/last-used";
 import { useChoices } from "../../parts/agent-choice/use-choices";
 import { Composer, type Said } from "../../parts/composer/composer";
 import { ErrorNote, Note, Page } from "../../ui";
@@ -14,7 +16,7 @@ import css from "./page.module.css";
 export default function NewRunPage() {
   const [params] = useSearchParams();
   const from = params.get("from");
-  const [{ data, fetching }] = useQuery({
+  const [{ data, fetching, error }] = useQuery({
     query: BEGINNING,
     variables: { id: from ?? "" },
     pause: from === null,
@@ -24,6 +26,12 @@ export default function NewRunPage() {
   if (from !== null && fetching) return <Page title="New run">{null}</Page>;
   return (
     <Page title="New run" description="Choose an agent, and say what it is to do.">
+      {error && <ErrorNote title="What it began with can't be read" problem={problemOf(error)} />}
+      {data && again === null && (
+        <Note tone="warning" title="The run that was to be run again is not there">
+          You can begin another one here.
+        </Note>
+      )}
       <AgentCards
         chosen={agent}
         href={(name) => `/new?agent=${encodeURIComponent(name)}${from ? `&from=${from}` : ""}`}
@@ -32,6 +40,7 @@ export default function NewRunPage() {
         <Begin
           key={`${agent} ${from}`}
           agent={agent}
+          draft={from === null ? `new:${agent}` : `new:${agent}:${from}`}
           input={again?.messages.nodes[0]?.text ?? null}
           tags={again?.metadata}
         />
@@ -42,20 +51,22 @@ export default function NewRunPage() {
 
 interface BeginProps {
   agent: string;
+  /** Under which what is written is kept: apart for a run that is run again, whose words come first. */
+  draft: string;
   /** What a run before it began with. */
   input: string | null;
   tags: unknown;
 }
 
-function Begin({ agent, input, tags }: BeginProps) {
+function Begin({ agent, draft, input, tags }: BeginProps) {
   const run = useRun({ agent });
   const [, navigate] = useLocation();
   const [typed, setTyped] = useState<Typed>(() => ({ ...NOTHING_TYPED, tags: tagsOf(tags) }));
   const [blocked, setBlocked] = useState(false);
+  const [open, setOpen] = useState(typed.tags !== "");
   const { choices } = useChoices();
   const examples = choices.find((choice) => choice.agent === agent)?.examples ?? [];
   const field = useRef<HTMLTextAreaElement>(null);
-  const draft = `new:${agent}`;
   const faults = Object.keys(faultsOf(typed)).length;
 
   useEffect(() => {
@@ -65,6 +76,7 @@ function Begin({ agent, input, tags }: BeginProps) {
   const start = async ({ text, attachments }: Said) => {
     if (faults > 0) {
       setBlocked(true);
+      setOpen(true);
       return false;
     }
     setBlocked(false);
@@ -73,6 +85,7 @@ function Begin({ agent, input, tags }: BeginProps) {
       ...(attachments.length > 0 && { attachments }),
     });
     if (error !== null || runId === null) return false;
+    rememberUse(agent);
     navigate(`/runs/${runId}`);
     return true;
   };
@@ -110,7 +123,7 @@ function Begin({ agent, input, tags }: BeginProps) {
         field={field}
         autoFocus
       />
-      <Options typed={typed} onChange={setTyped} />
+      <Options typed={typed} onChange={setTyped} open={open} onOpen={setOpen} />
     </section>
   );
 }

@@ -1,27 +1,16 @@
 import { useRuns } from "@steersman/react";
-import { Columns3, Pause, Play, Square } from "lucide-react";
-import { useMemo, useState } from "react";
-import { useClient } from "urql";
+import { Columns3, Pause, Play } from "lucide-react";
+import { useEffect, useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { useShortcuts } from "../../app/shortcuts";
-import {
-  announce,
-  Button,
-  Card,
-  Confirm,
-  Dialog,
-  ErrorNote,
-  Page,
-  Skeleton,
-  Switch,
-} from "../../ui";
-import { cancelMany, type NotStopped } from "./cancel-many";
+import { Button, Card, Dialog, ErrorNote, Page, Skeleton, Switch } from "../../ui";
 import { COLUMNS, chooseColumns, chosenColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
 import { addressOf, filtersOf, isFiltered, queryOf } from "./filters";
 import { NothingMatches, NothingYet } from "./nothing";
 import css from "./page.module.css";
 import { RunTable } from "./run-table";
+import { Stopping } from "./stopping";
 import { useCursor } from "./use-cursor";
 import { useFrozen } from "./use-frozen";
 import { useSelection } from "./use-selection";
@@ -35,7 +24,7 @@ export default function RunsPage() {
     () => list.runs.filter(({ parent }) => filters.subruns || parent === null),
     [list.runs, filters.subruns],
   );
-  const { runs, isFrozen, freeze, waiting } = useFrozen(listed);
+  const { runs, isFrozen, freeze, waiting } = useFrozen(listed, addressOf(filters).toString());
   const ids = useMemo(() => runs.map(({ id }) => id), [runs]);
   const selection = useSelection(ids);
   const [columns, setColumns] = useState(chosenColumns);
@@ -59,8 +48,17 @@ export default function RunsPage() {
     chooseColumns(next);
     setColumns(next);
   };
-  const isEmpty = runs.length === 0 && !list.isLoading && !list.hasMore;
-  if (isEmpty && !isFiltered(filters) && list.error === null)
+  // A page of the list may be of sub-runs alone, which are not shown: what is shown stands further back.
+  const isHidden = listed.length === 0 && list.hasMore && list.error === null;
+  const { loadMore } = list;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each page that was read
+  useEffect(() => {
+    if (isHidden) void loadMore();
+  }, [isHidden, list.runs, loadMore]);
+
+  const isLoading = runs.length === 0 && (list.isLoading || isHidden);
+  const isEmpty = runs.length === 0 && !isLoading && list.error === null;
+  if (isEmpty && !isFiltered(filters))
     return (
       <Page title="Runs">
         <NothingYet />
@@ -96,22 +94,27 @@ export default function RunsPage() {
           {waiting} {waiting === 1 ? "run has" : "runs have"} changed: show
         </Button>
       )}
-      <Stopping ids={[...selection.ids]} onDone={() => selection.all(false)} />
-      {list.isLoading && runs.length === 0 ? (
+      <Stopping
+        runs={listed.filter(({ id }) => selection.ids.has(id))}
+        onDone={() => selection.all(false)}
+      />
+      {isLoading ? (
         <Card>
           <Skeleton rows={8} />
         </Card>
       ) : isEmpty ? (
         <NothingMatches onClear={() => setParams(new URLSearchParams(), { replace: true })} />
       ) : (
-        <RunTable
-          runs={runs}
-          columns={COLUMNS.filter(({ id }) => columns.includes(id))}
-          selection={selection}
-          cursor={cursor.id}
-        />
+        runs.length > 0 && (
+          <RunTable
+            runs={runs}
+            columns={COLUMNS.filter(({ id }) => columns.includes(id))}
+            selection={selection}
+            cursor={cursor.id}
+          />
+        )
       )}
-      {list.hasMore && (
+      {list.hasMore && runs.length > 0 && (
         <Button className={css.further} onClick={() => void list.loadMore()}>
           Older runs
         </Button>
@@ -131,51 +134,5 @@ export default function RunsPage() {
         </div>
       </Dialog>
     </Page>
-  );
-}
-
-/** Stops the chosen runs together, once that was confirmed, and says which could not be. */
-function Stopping({ ids, onDone }: { ids: string[]; onDone: () => void }) {
-  const client = useClient();
-  const [asks, setAsks] = useState(false);
-  const [left, setLeft] = useState<NotStopped[]>([]);
-  const runs = `${ids.length} ${ids.length === 1 ? "run" : "runs"}`;
-  const stop = async () => {
-    const failed = await cancelMany(client, ids);
-    setLeft(failed);
-    announce(`${ids.length - failed.length} of ${runs} stopped`);
-    onDone();
-  };
-  return (
-    <>
-      {ids.length > 0 && (
-        <div className={css.chosen} role="toolbar" aria-label="Chosen runs">
-          <strong>{runs} chosen</strong>
-          <Button small look="danger" icon={<Square />} onClick={() => setAsks(true)}>
-            Stop {runs}
-          </Button>
-          <Button small onClick={onDone}>
-            Choose none
-          </Button>
-        </div>
-      )}
-      {left.map(({ runId, problem }) => (
-        <ErrorNote
-          key={runId}
-          title={`${runId} was not stopped`}
-          problem={problem}
-          onDismiss={() => setLeft(left.filter((each) => each.runId !== runId))}
-        />
-      ))}
-      <Confirm
-        open={asks}
-        onOpenChange={setAsks}
-        danger
-        title={`Stop ${runs}?`}
-        description="Each stops where it is. What it has shown is kept, and it can be gone on with later."
-        confirm={`Stop ${runs}`}
-        onConfirm={stop}
-      />
-    </>
   );
 }

@@ -4,6 +4,7 @@ import { problemOf } from "../../data/problem";
 import type { Problem } from "../../ui";
 import type { ChoicesQuery } from "./api";
 import { CHOICES } from "./documents";
+import { lastUsedFirst } from "./last-used";
 
 /** An agent that one can run. */
 export interface Choice {
@@ -17,13 +18,13 @@ export interface Choice {
   stored: boolean;
 }
 
-/** The agents that the viewer can run, those that people have stored first. */
+/** The agents that the viewer can run: first what was last used in this browser, then those that people have stored. */
 export function useChoices(): { choices: Choice[]; isLoading: boolean; problem: Problem | null } {
   const [{ data, fetching, error }] = useQuery({
     query: CHOICES,
     requestPolicy: "cache-and-network",
   });
-  const choices = useMemo(() => (data ? choicesOf(data) : []), [data]);
+  const choices = useMemo(() => (data ? lastUsedFirst(choicesOf(data)) : []), [data]);
   return { choices, isLoading: fetching && !data, problem: error ? problemOf(error) : null };
 }
 

@@ -1,12 +1,12 @@
 import type { Approval, Failure } from "@steersman/react";
 import { Check, Pencil, ShieldQuestion, X } from "lucide-react";
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { announce, Button, ErrorNote, TextArea } from "../../ui";
-import { JsonArea, parsed } from "../json/json-area";
 import { label } from "../words/label";
 import css from "./approval-card.module.css";
 import { Arguments } from "./arguments";
+import { EditArguments, useEditing } from "./edit-arguments";
 
 type Outcome = Promise<{ error: Failure | null }>;
 
@@ -16,18 +16,22 @@ interface ApprovalCardProps {
   deny: (options: { reason?: string }) => Outcome;
   /** Shows which run asks, with a way there. */
   linked?: boolean;
+  /** What the tool takes, as a JSON Schema: its arguments are edited in a form, where they fit into one. */
+  inputSchema?: unknown;
 }
 
 type Mode = "asked" | "editing" | "denying";
 
 /** A call that waits for a person: what would happen, and the three answers to it. */
-export function ApprovalCard({ approval, approve, deny, linked = false }: ApprovalCardProps) {
+export function ApprovalCard(props: ApprovalCardProps) {
+  const { approval, approve, deny, linked = false, inputSchema } = props;
   const [mode, setMode] = useState<Mode>("asked");
-  const [edited, setEdited] = useState(() => JSON.stringify(approval.input, null, 2));
+  const editing = useEditing(approval.input, inputSchema);
   const [reason, setReason] = useState("");
   const [failure, setFailure] = useState<Failure | null>(null);
   const name = label(approval.name);
-  const input = mode === "editing" ? parsed(edited) : null;
+  const fault = mode === "editing" && "error" in editing.checked ? editing.checked.error : null;
+  const card = useFocusIn(mode);
 
   const decide = async (outcome: Outcome, said: string) => {
     setFailure(null);
@@ -36,10 +40,13 @@ export function ApprovalCard({ approval, approve, deny, linked = false }: Approv
     if (error === null) announce(`${name}: ${said}`);
   };
   const yes = () => {
-    if (approval.deciding !== null || (input !== null && "error" in input)) return;
-    void decide(approve(input ? { input: input.value } : {}), "approved");
+    if (approval.deciding !== null || fault !== null) return;
+    const { checked } = editing;
+    const changed = mode === "editing" && "value" in checked;
+    void decide(approve(changed ? { input: checked.value } : {}), "approved");
   };
   const no = () => {
+    if (approval.deciding !== null) return;
     const given = reason.trim();
     void decide(deny(given ? { reason: given } : {}), "denied");
   };
@@ -56,6 +63,7 @@ export function ApprovalCard({ approval, approve, deny, linked = false }: Approv
 
   return (
     <section
+      ref={card}
       className={css.card}
       aria-label={`${approval.agent} wants to: ${name}`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it is reached as a whole, to be approved by keys
@@ -79,7 +87,7 @@ export function ApprovalCard({ approval, approve, deny, linked = false }: Approv
         </div>
       </header>
       {mode === "editing" ? (
-        <JsonArea label="Arguments" value={edited} onChange={setEdited} />
+        <EditArguments editing={editing} />
       ) : (
         <Arguments input={approval.input} />
       )}
@@ -88,7 +96,6 @@ export function ApprovalCard({ approval, approve, deny, linked = false }: Approv
           label="Why not (the agent reads it)"
           rows={2}
           maxLength={1000}
-          autoFocus
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
         />
@@ -114,7 +121,7 @@ export function ApprovalCard({ approval, approve, deny, linked = false }: Approv
               look="primary"
               icon={<Check />}
               busy={approval.deciding === "APPROVE"}
-              reason={input !== null && "error" in input ? input.error : undefined}
+              reason={fault ?? undefined}
               onClick={yes}
             >
               {mode === "editing" ? "Approve as edited" : "Approve"}
@@ -134,4 +141,17 @@ export function ApprovalCard({ approval, approve, deny, linked = false }: Approv
       </footer>
     </section>
   );
+}
+
+/** Keeps the focus in the card as it changes: what is to be written first has it, else the card. */
+function useFocusIn(mode: Mode) {
+  const card = useRef<HTMLElement>(null);
+  const before = useRef(mode);
+  useEffect(() => {
+    if (before.current === mode) return;
+    before.current = mode;
+    const field = card.current?.querySelector<HTMLElement>("textarea, input, select");
+    (mode === "asked" ? card.current : field)?.focus();
+  }, [mode]);
+  return card;
 }
