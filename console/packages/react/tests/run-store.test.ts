@@ -159,6 +159,31 @@ describe("watching", () => {
     expect(textOf(store)).toBe("Hello");
   });
 
+  test("the first words of an answer are shown at once behind its reasoning, behind another answer and behind another attempt", async () => {
+    const run = createFakeRun(transport);
+    const { store } = open({ runId: "run_1", throttleMs: 80 });
+    await settle();
+    run.tell({ ...delta(0, "Hm"), __typename: "ReasoningDelta" });
+    run.tell({ ...delta(0, "First"), block: 1 });
+    const words = () => store.getSnapshot().partial?.blocks.find(({ kind }) => kind === "text");
+    expect(words()?.text).toBe("First");
+    run.tell({ ...delta(5, " of"), block: 1 });
+    expect(words()?.text).toBe("First");
+    run.tell({ ...delta(0, "Again"), attempt: 2 });
+    expect(words()?.text).toBe("Again");
+    run.tell({
+      __typename: "StepFinished",
+      step: 1,
+      attempt: 2,
+      messageSeq: 1,
+      stopReason: "tool_use",
+    });
+    run.tell({ ...delta(0, "Second"), step: 2 });
+    expect(words()?.text).toBe("Again");
+    run.say("ASSISTANT", "Again");
+    expect(words()?.text).toBe("Second");
+  });
+
   test("what changes is shown at most every throttleMs, the first at once", async () => {
     const run = createFakeRun(transport);
     const { store, shown } = open({ runId: "run_1", throttleMs: 80 });
