@@ -368,6 +368,30 @@ export type EventsSubscriptionVariables = {
 
 export type FinishReason = "STOP" | "LENGTH" | "CONTENT_FILTER" | "MAX_STEPS" | "STUCK" | "BUDGET" | "BALANCE" | "LIMIT" | "ERROR" | "APPROVAL" | "CLIENT_TOOL" | "ABORTED";
 
+export type ForkMutation = {
+  forkRun: {
+    run: {
+      id: string;
+    } | null;
+    errors: Array<{
+      code: string;
+      message: string;
+      field: Array<string> | null;
+    }>;
+  };
+};
+
+export type ForkMutationVariables = {
+  input: ForkRunInput;
+};
+
+export type ForkRunInput = {
+  runId: string;
+  seq: number;
+  input?: string | null;
+  key?: string | null;
+};
+
 export type FurtherChildrenQuery = {
   run: {
     children: {

@@ -168,6 +168,9 @@ export const RETRY = operation<api.RetryMutation, api.RetryMutationVariables>(`
   mutation Retry($input: RetryRunInput!) { retryRun(input: $input) { run { ...Row } ${REFUSED} } }
   ${ROW}`);
 
+export const FORK = operation<api.ForkMutation, api.ForkMutationVariables>(`
+  mutation Fork($input: ForkRunInput!) { forkRun(input: $input) { run { id } ${REFUSED} } }`);
+
 // ---------------------------------------------------------------- many runs, and what waits for the viewer
 
 export const RUNS = operation<api.RunsQuery, api.RunsQueryVariables>(`

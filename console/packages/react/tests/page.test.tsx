@@ -49,6 +49,7 @@ const FIELDS: Record<keyof UseRun, true> = {
   decideAll: true,
   complete: true,
   retry: true,
+  fork: true,
   clearError: true,
   disconnect: true,
   connect: true,
