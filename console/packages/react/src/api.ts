@@ -517,6 +517,37 @@ export type MessagesSubscriptionVariables = {
   afterSeq?: number | null;
 };
 
+export type ModelCall = {
+  id: string;
+  runId: string;
+  step: number;
+  attempt: number;
+  model: string;
+  startedAt: string;
+  firstTokenAt: string | null;
+  finishedAt: string | null;
+  stopReason: string | null;
+  requestId: string | null;
+  usage: Usage;
+};
+
+export type ModelCallsQuery = {
+  run: {
+    modelCalls: {
+      nodes: Array<ModelCall>;
+      pageInfo: {
+        hasPreviousPage: boolean;
+        startCursor: string | null;
+      };
+    };
+  } | null;
+};
+
+export type ModelCallsQueryVariables = {
+  id: string;
+  before?: string | null;
+};
+
 export type PostMessageInput = {
   threadId: string;
   text: string;

@@ -21,7 +21,19 @@ export {
   type OutgoingMessage,
 } from "./chat-store.js";
 export { createTransport, type TransportOptions } from "./create-transport.js";
+export {
+  createEventLog,
+  type EventLog,
+  type EventLogOptions,
+  type EventLogView,
+} from "./event-log.js";
 export type { RunEvent, Snapshot } from "./events.js";
+export {
+  createModelCallsStore,
+  type ModelCallsOptions,
+  type ModelCallsStore,
+  type ModelCallsView,
+} from "./model-calls-store.js";
 export * from "./names.js";
 export type { Operation } from "./operation.js";
 export { reduce } from "./reduce.js";
