@@ -13,6 +13,7 @@ export {
   type ApprovalsView,
   createApprovalsStore,
 } from "./approvals-store.js";
+export { type CancelManyOptions, type CancelManyOutcome, cancelMany } from "./cancel-many.js";
 export {
   type ChatOptions,
   type ChatStore,
@@ -28,6 +29,7 @@ export {
   type EventLogView,
 } from "./event-log.js";
 export type { RunEvent, Snapshot } from "./events.js";
+export { changesSince } from "./frozen.js";
 export {
   createModelCallsStore,
   type ModelCallsOptions,
