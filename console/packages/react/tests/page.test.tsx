@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, describe, expect, test } from "vitest";
 import { SteersmanProvider, type UseRun } from "../src/index.js";
@@ -65,13 +65,21 @@ describe("docs/react.md", () => {
     expect(rows.sort()).toEqual(Object.keys(FIELDS).sort());
   });
 
-  test.each(["chat.tsx", "chat.test.tsx", "costs.tsx", "inbox.tsx"])(
+  test.each(["chat.tsx", "chat.test.tsx", "costs.tsx", "inbox.tsx", "assistant.tsx"])(
     "shows %s as it is compiled and run here",
     (name) => {
       const block = new RegExp(`^\`\`\`tsx ${name}\\n(.*?)^\`\`\``, "ms").exec(page)?.[1];
       expect(block).toBe(read(`./support/${name}`));
     },
   );
+});
+
+test("nothing but the part for assistant-ui needs assistant-ui", () => {
+  const files = readdirSync(`${import.meta.dirname}/../src`).filter((name) => /\.tsx?$/.test(name));
+  const needs = files.filter((name) =>
+    /from "(@assistant-ui|\.\/assistant-ui)/.test(read(`../src/${name}`)),
+  );
+  expect(needs).toEqual(["assistant-ui.ts"]);
 });
 
 test("the page's inbox decides what waits", async () => {
