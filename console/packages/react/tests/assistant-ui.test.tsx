@@ -3,6 +3,7 @@ import {
   type AssistantRuntime,
   AssistantRuntimeProvider,
   ComposerPrimitive,
+  QueueItemPrimitive,
 } from "@assistant-ui/react";
 import { useSteersmanRuntime } from "@steersman/react/assistant-ui";
 import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
@@ -284,7 +285,7 @@ describe("what one says to a run at work in assistant-ui", () => {
     await waitFor(() => expect(runtime().thread.composer.getState().queue).toHaveLength(1));
     act(() => runtime().thread.composer.setText("Stop that"));
     await act(async () => runtime().thread.composer.send({ steer: true }));
-    await act(async () => runtime().thread.composer.moveQueueItem("inp_1", { lane: "steer" }));
+    await act(async () => screen.getAllByText("Interrupt")[0]?.click());
     const sent = asked("Steer").map(({ variables }) => variables.input);
     expect(sent).toMatchObject([
       { input: "Stop that", mode: "INTERRUPT" },
@@ -301,7 +302,7 @@ describe("what one says to a run at work in assistant-ui", () => {
       run.change({ pendingInput: [] });
       return { withdrawInput: { run: run.row, withdrawn: true, errors: [] } };
     });
-    await act(async () => runtime().thread.composer.removeQueueItem("inp_1"));
+    await act(async () => screen.getByText("Withdraw").click());
     await waitFor(() => expect(runtime().thread.composer.getState().queue).toEqual([]));
   });
 
@@ -366,6 +367,14 @@ function Bare({ runId, held }: { runId: string; held: { runtime?: AssistantRunti
   return (
     <AssistantRuntimeProvider runtime={runtime}>
       <ComposerPrimitive.Root>
+        <ComposerPrimitive.Queue>
+          {() => (
+            <>
+              <QueueItemPrimitive.Steer>Interrupt</QueueItemPrimitive.Steer>
+              <QueueItemPrimitive.Remove>Withdraw</QueueItemPrimitive.Remove>
+            </>
+          )}
+        </ComposerPrimitive.Queue>
         <ComposerPrimitive.Input />
       </ComposerPrimitive.Root>
     </AssistantRuntimeProvider>

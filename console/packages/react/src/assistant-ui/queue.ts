@@ -39,7 +39,7 @@ export function queueAdapter(
       if (input?.state === "failed") void resend(key);
       // The server keeps the order in which inputs came, and the content of files is not kept here.
       const canInterrupt = input?.state === "queued" && input.attachments.length === 0;
-      const isPlaced = insertAfter !== undefined || insertBefore !== undefined;
+      const isPlaced = insertAfter != null || insertBefore != null; // null: at the very front or end
       if (canInterrupt && lane === "steer" && !isPlaced) void interrupt(input);
     },
     edit: (key, message) => {
