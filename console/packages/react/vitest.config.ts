@@ -7,6 +7,7 @@ export default defineConfig({
   // The examples name the package as its users do.
   resolve: {
     alias: {
+      "@steersman/react/assistant-ui": source("assistant-ui"),
       "@steersman/react/testing": source("testing"),
       "@steersman/react": source("index"),
     },

@@ -51,6 +51,12 @@ export interface RunActions {
   complete(callId: string, result: api.Json, options?: { isError?: boolean }): Promise<Outcome>;
   /** Goes on with a run that failed or was cancelled, from its last completed step. */
   retry(options?: { budget?: api.BudgetInput }): Promise<Outcome>;
+  /**
+   * Begins another run with a copy of this one up to message `seq`, and with `input` said in it. This one stays as it is
+   * and stays shown, and what went wrong is in the outcome alone. Where no answer came, the same fork, asked for again,
+   * goes under the same key.
+   */
+  fork(seq: number, input?: string): Promise<StartOutcome>;
   clearError(): void;
   /** Leaves the server alone, whoever watches, until `connect`. The run goes on. */
   disconnect(): void;

@@ -56,6 +56,17 @@ export function shownAnswer(memory: Memory, messages: Message[]): PartialAnswer 
   return oldest;
 }
 
+/** Whether an answer begins to be shown: its first piece, its first words behind its reasoning, another answer. */
+export function begins(before: PartialAnswer | null, after: PartialAnswer | null): boolean {
+  if (after === null || before === after) return false;
+  if (before?.step !== after.step || before.attempt !== after.attempt) return true;
+  return hasWords(after) && !hasWords(before);
+}
+
+function hasWords({ blocks }: PartialAnswer): boolean {
+  return blocks.some(({ kind }) => kind === "text");
+}
+
 function lastAnswer(messages: Message[]): number {
   return messages.findLast(({ role }) => role === "ASSISTANT")?.seq ?? 0;
 }

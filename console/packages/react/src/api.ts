@@ -368,6 +368,30 @@ export type EventsSubscriptionVariables = {
 
 export type FinishReason = "STOP" | "LENGTH" | "CONTENT_FILTER" | "MAX_STEPS" | "STUCK" | "BUDGET" | "BALANCE" | "LIMIT" | "ERROR" | "APPROVAL" | "CLIENT_TOOL" | "ABORTED";
 
+export type ForkMutation = {
+  forkRun: {
+    run: {
+      id: string;
+    } | null;
+    errors: Array<{
+      code: string;
+      message: string;
+      field: Array<string> | null;
+    }>;
+  };
+};
+
+export type ForkMutationVariables = {
+  input: ForkRunInput;
+};
+
+export type ForkRunInput = {
+  runId: string;
+  seq: number;
+  input?: string | null;
+  key?: string | null;
+};
+
 export type FurtherChildrenQuery = {
   run: {
     children: {
@@ -491,6 +515,37 @@ export type MessagesSubscription = {
 export type MessagesSubscriptionVariables = {
   runId: string;
   afterSeq?: number | null;
+};
+
+export type ModelCall = {
+  id: string;
+  runId: string;
+  step: number;
+  attempt: number;
+  model: string;
+  startedAt: string;
+  firstTokenAt: string | null;
+  finishedAt: string | null;
+  stopReason: string | null;
+  requestId: string | null;
+  usage: Usage;
+};
+
+export type ModelCallsQuery = {
+  run: {
+    modelCalls: {
+      nodes: Array<ModelCall>;
+      pageInfo: {
+        hasPreviousPage: boolean;
+        startCursor: string | null;
+      };
+    };
+  } | null;
+};
+
+export type ModelCallsQueryVariables = {
+  id: string;
+  before?: string | null;
 };
 
 export type PostMessageInput = {

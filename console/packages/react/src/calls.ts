@@ -1,5 +1,6 @@
 /** Tool calls as cards show them: what the events tell of them, and what the server's own rows do. */
 
+import { alikeOrNew } from "./alike.js";
 import type { Call, Event, ToolCallState } from "./api.js";
 import type { RunToolCall } from "./state.js";
 
@@ -82,13 +83,36 @@ function unknownCall(event: CallEvent, runId: string): RunToolCall {
 
 /** The calls with the server's rows of them, where those are not behind what is known. */
 export function withCallRows(calls: RunToolCall[], rows: Call[]): RunToolCall[] {
-  return rows.reduce((known, row) => {
-    const before = known.find(({ id }) => id === row.id);
-    if (before && ORDER[row.state] < ORDER[before.state]) return known;
-    const { childRun, agent, approvers, expiresAt, decidedAt, decidedBy, ...shown } = row;
-    const childRunId = childRun?.id ?? before?.childRunId ?? null;
-    return replaced(known, { ...shown, childRunId, progress: before?.progress ?? null });
-  }, calls);
+  if (rows.length === 0) return calls;
+  const known = new Map(calls.map((call) => [call.id, call]));
+  for (const row of rows) {
+    const before = known.get(row.id);
+    if (before && ORDER[row.state] < ORDER[before.state]) continue;
+    const call = callOf(row, before);
+    known.set(row.id, before ? alikeOrNew(before, call) : call);
+  }
+  const next = [...known.values()];
+  const isSame = next.length === calls.length && next.every((call, at) => call === calls[at]);
+  return isSame ? calls : next;
+}
+
+function callOf(row: Call, before: RunToolCall | undefined): RunToolCall {
+  const { id, runId, step, name, input, state, result, isError, startedAt, finishedAt } = row;
+  return {
+    id,
+    runId,
+    step,
+    name,
+    input,
+    state,
+    progress: before?.progress ?? null,
+    result,
+    isError,
+    startedAt,
+    finishedAt,
+    reason: row.reason,
+    childRunId: row.childRun?.id ?? before?.childRunId ?? null,
+  };
 }
 
 function replaced(calls: RunToolCall[], next: RunToolCall): RunToolCall[] {

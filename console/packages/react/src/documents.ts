@@ -74,6 +74,13 @@ const EVENT = `
   }
   ${CALL}`;
 
+const MODEL_CALL = `
+  fragment ModelCall on ModelCall {
+    id runId step attempt model startedAt firstTokenAt finishedAt stopReason requestId
+    usage { ...Usage }
+  }
+  ${USAGE}`;
+
 const REFUSED = "errors { code message field }";
 
 // ---------------------------------------------------------------- a run
@@ -107,6 +114,14 @@ export const EARLIER_CALLS = operation<api.EarlierCallsQuery, api.EarlierCallsQu
     }
   }
   ${CALL}`);
+
+export const MODEL_CALLS = operation<api.ModelCallsQuery, api.ModelCallsQueryVariables>(`
+  query ModelCalls($id: ID!, $before: String) {
+    run(id: $id) {
+      modelCalls(last: 100, before: $before) { nodes { ...ModelCall } pageInfo { hasPreviousPage startCursor } }
+    }
+  }
+  ${MODEL_CALL}`);
 
 export const FURTHER_CHILDREN = operation<
   api.FurtherChildrenQuery,
@@ -167,6 +182,9 @@ export const COMPLETE = operation<api.CompleteMutation, api.CompleteMutationVari
 export const RETRY = operation<api.RetryMutation, api.RetryMutationVariables>(`
   mutation Retry($input: RetryRunInput!) { retryRun(input: $input) { run { ...Row } ${REFUSED} } }
   ${ROW}`);
+
+export const FORK = operation<api.ForkMutation, api.ForkMutationVariables>(`
+  mutation Fork($input: ForkRunInput!) { forkRun(input: $input) { run { id } ${REFUSED} } }`);
 
 // ---------------------------------------------------------------- many runs, and what waits for the viewer
 

@@ -1,6 +1,6 @@
 import type * as api from "./api.js";
 import type { SteerMode } from "./names.js";
-import type { Connection, Failure } from "./state.js";
+import type { Connection, Failure, QueuedAttachment } from "./state.js";
 
 /** A run at one moment: `messages` are all that its `steps` had stored then, and none of a later step. */
 export interface Snapshot {
@@ -19,7 +19,13 @@ export type RunEvent =
   | { type: "stream"; event: api.Event }
   | { type: "calls"; calls: api.Call[] }
   | { type: "connection"; connection: Connection }
-  | { type: "sending"; key: string; text: string; mode: SteerMode }
+  | {
+      type: "sending";
+      key: string;
+      text: string;
+      mode: SteerMode;
+      attachments?: QueuedAttachment[];
+    }
   | { type: "sent"; key: string; inputId: string | null; queued: boolean; row: api.Row | null }
   | { type: "unsent"; key: string; failure: Failure }
   | { type: "withdrawn"; key: string }

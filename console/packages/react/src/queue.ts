@@ -11,9 +11,10 @@ type Applied = Extract<Event, { __typename: "InputApplied" }>;
 type Inputs = Pick<RunState, "queue"> & Pick<Memory, "sent" | "applied">;
 
 /** An input is on its way, for the first time or again. */
-export function sending(state: RunState, { key, text, mode }: Sending): Inputs {
+export function sending(state: RunState, { key, text, mode, attachments = [] }: Sending): Inputs {
   const { sent, applied } = state.memory;
-  const input: QueuedInput = { key, id: null, text, mode, state: "sending", error: null };
+  const said = { key, id: null, text, mode, attachments };
+  const input: QueuedInput = { ...said, state: "sending", error: null };
   const others = state.queue.filter((known) => known.key !== key);
   const afterSeq = state.messages.at(-1)?.seq ?? 0;
   return {
@@ -57,6 +58,7 @@ export function withRow(state: RunState, row: Row): QueuedInput[] {
       id,
       text,
       mode,
+      attachments: [],
       state: "queued",
       error: null,
     }),

@@ -1,3 +1,4 @@
+import { alikeOrNew } from "./alike.js";
 import { shownAnswer, unstored, withDelta, withFinished } from "./answers.js";
 import type { Call, Event, Message, Row } from "./api.js";
 import { withCallEvent, withCallRows } from "./calls.js";
@@ -13,7 +14,7 @@ import { finishOf, isActive, outputOf, runFailure, statusOf } from "./status.js"
  */
 export function reduce(state: RunState, event: RunEvent): RunState {
   const next = applied(state, event);
-  return next === state ? state : derived(next);
+  return next === state ? state : derived(state, next);
 }
 
 function applied(state: RunState, event: RunEvent): RunState {
@@ -147,8 +148,16 @@ function withStreamEvent(state: RunState, event: Event): RunState {
   const { seen } = state.memory;
   if (event.seq <= (seen[event.streamId] ?? 0)) return state;
   const version = { streamId: event.streamId, seq: event.seq };
-  const marked = remembering(state, { seen: { ...seen, [event.streamId]: event.seq } });
+  const marked = remembering(state, { seen: withSeen(seen, event) });
   return told({ ...marked, version }, event);
+}
+
+// Whoever comes back goes on in the last stream, so events of one that is this many streams old come no more.
+const STREAMS_KEPT = 16;
+
+function withSeen(seen: Memory["seen"], { streamId, seq }: Event): Memory["seen"] {
+  if (streamId in seen) return { ...seen, [streamId]: seq };
+  return Object.fromEntries([...Object.entries(seen).slice(1 - STREAMS_KEPT), [streamId, seq]]);
 }
 
 function told(state: RunState, event: Event): RunState {
@@ -210,30 +219,41 @@ function withSubrunStatus(state: RunState, id: string, status: Subrun["status"])
 
 // ---------------------------------------------------------------- what follows from it
 
-function derived(state: RunState): RunState {
-  const { row, failure } = state.memory;
+/** What is said of a state, as far as it follows from the rest; `before` is the one that it came from. */
+function derived(before: RunState, state: RunState): RunState {
+  const { row, failure, deciding } = state.memory;
   const status = statusOf(state);
+  const isSameRow = row === before.memory.row;
+  const waits = !isSameRow || deciding !== before.memory.deciding;
   return {
     ...state,
-    agent: row?.agent ?? state.agent,
-    title: row?.title ?? null,
-    userId: row?.userId ?? null,
-    parentId: row?.parent?.id ?? null,
-    forkedFrom: alikeOrNew(state.forkedFrom, row?.forkedFrom ?? null),
-    createdAt: row?.createdAt ?? null,
-    startedAt: row?.startedAt ?? null,
-    updatedAt: row?.updatedAt ?? null,
-    metadata: alikeOrNew(state.metadata, row?.metadata ?? null),
+    ...(isSameRow || row === null ? {} : ofRow(state, row)),
+    ...(waits ? waiting(state, row?.pendingCalls ?? []) : {}),
     status,
     isActive: isActive(status),
     finish: finishOf(state),
     partial: shownAnswer(state.memory, state.messages),
-    ...waiting(state, row?.pendingCalls ?? []),
-    steps: row?.steps ?? 0,
-    usage: row?.usage ?? null,
-    budget: row?.budget ?? null,
     output: outputOf(state),
     error: failure ?? runFailure(state),
+  };
+}
+
+/** What the row says, as it says it. */
+function ofRow(state: RunState, row: Row): Partial<RunState> {
+  const { agent, title, userId, parent, createdAt, startedAt, updatedAt, steps } = row;
+  return {
+    agent,
+    title,
+    userId,
+    parentId: parent?.id ?? null,
+    forkedFrom: alikeOrNew(state.forkedFrom, row.forkedFrom),
+    createdAt,
+    startedAt,
+    updatedAt,
+    metadata: alikeOrNew(state.metadata, row.metadata),
+    steps,
+    usage: alikeOrNew(state.usage, row.usage),
+    budget: alikeOrNew(state.budget, row.budget),
   };
 }
 
@@ -248,10 +268,4 @@ function waiting(state: RunState, pending: Call[]): Pick<RunState, "approvals" |
     approvals: alikeOrNew(state.approvals, approvals),
     clientCalls: alikeOrNew(state.clientCalls, clientCalls),
   };
-}
-
-/** The same object as before where the new one says the same. */
-function alikeOrNew<Value>(before: Value, after: Value): Value {
-  if (before === after || JSON.stringify(before) === JSON.stringify(after)) return before;
-  return after;
 }

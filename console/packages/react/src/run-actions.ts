@@ -1,27 +1,16 @@
 import type { Outcome, RunActions, StartOptions, SteerOptions, SteerOutcome } from "./actions.js";
 import type * as api from "./api.js";
 import { type Answered, ask, type Payload } from "./ask.js";
+import { type Desk, NO_RUN } from "./desk.js";
 import { CANCEL, COMPLETE, DECIDE, RETRY, START, STEER, WITHDRAW } from "./documents.js";
-import type { RunEvent } from "./events.js";
+import { forkAction } from "./fork.js";
 import { inTurn } from "./in-turn.js";
 import type { Operation } from "./operation.js";
-import type { Failure, RunState } from "./state.js";
+import type { Failure, QueuedAttachment } from "./state.js";
 import { failureOf } from "./status.js";
-import type { Transport } from "./transport.js";
-
-/** What the actions of a run need of its store. */
-export interface Desk {
-  transport: Transport;
-  key: () => string;
-  state: () => RunState;
-  dispatch: (event: RunEvent) => void;
-  /** Whether the store was disposed of, so that nothing is tried again. */
-  gone: () => boolean;
-}
 
 type RunPayload = Payload & { run?: api.Row | null };
 
-const NO_RUN = failureOf({ code: "RUN_NOT_FOUND", message: "There is no run yet." });
 const NO_AGENT = failureOf({
   code: "AGENT_NOT_FOUND",
   message: "Which agent to start is not said.",
@@ -56,6 +45,7 @@ export function runActions(desk: Desk): Omit<RunActions, "connect" | "disconnect
         mutate(desk, RETRY, { input: { runId, key, ...(budget && { budget }) } }, "retryRun"),
       );
     },
+    fork: forkAction(desk),
     clearError: () => desk.dispatch({ type: "clearError" }),
   };
 }
@@ -78,17 +68,22 @@ function inputActions(desk: Desk): Pick<RunActions, "start" | "steer" | "resend"
     return outcome;
   };
 
-  const say = (text: string, mode: api.SteerMode, how: (key: string) => Send) => {
+  const say = (
+    text: string,
+    { mode = "QUEUE", attachments }: SteerOptions,
+    how: (key: string) => Send,
+  ) => {
     const key = desk.key();
-    desk.dispatch({ type: "sending", key, text, mode });
+    const files = namesOf(attachments);
+    desk.dispatch({ type: "sending", key, text, mode, attachments: files });
     return send(key, how(key));
   };
 
   return {
     start: (input, options = {}) =>
-      say(input, "QUEUE", (key) => () => begin(desk, key, input, options)),
+      say(input, filesOf(options), (key) => () => begin(desk, key, input, options)),
     steer: (text, options = {}) =>
-      say(text, options.mode ?? "QUEUE", (key) => () => {
+      say(text, options, (key) => () => {
         const { runId } = desk.state();
         const { attachments } = options;
         if (runId === null) return begin(desk, key, text, attachments ? { attachments } : {});
@@ -99,11 +94,21 @@ function inputActions(desk: Desk): Pick<RunActions, "start" | "steer" | "resend"
       const how = sends.get(key);
       if (failed?.state !== "failed" || how === undefined)
         return { queued: false, inputId: null, error: NO_RUN };
-      desk.dispatch({ type: "sending", key, text: failed.text, mode: failed.mode });
+      const { text, mode, attachments } = failed;
+      desk.dispatch({ type: "sending", key, text, mode, attachments });
       return send(key, how);
     },
     withdraw: (key) => withdraw(desk, key),
   };
+}
+
+function filesOf({ attachments }: StartOptions): SteerOptions {
+  return attachments ? { attachments } : {};
+}
+
+/** What the queue shows of files: not their content, which may be large. */
+function namesOf(attachments: api.AttachmentInput[] = []): QueuedAttachment[] {
+  return attachments.map(({ name = null, mediaType }) => ({ name, mediaType }));
 }
 
 async function begin(desk: Desk, key: string, input: string, options: StartOptions) {

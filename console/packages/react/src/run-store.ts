@@ -1,5 +1,6 @@
 import type { RunActions } from "./actions.js";
-import type { Call, EventsSubscriptionVariables } from "./api.js";
+import { begins } from "./answers.js";
+import type { Call, Event, EventsSubscriptionVariables } from "./api.js";
 import { hasEnded } from "./calls.js";
 import { EARLIER_CALLS, EVENTS, MESSAGES, ROWS } from "./documents.js";
 import type { RunEvent } from "./events.js";
@@ -75,10 +76,9 @@ class LiveRun {
     const before = this.watched.state;
     const next = reduce(before, event);
     // The first words of an answer are waited for; what follows them may take its turn.
-    const begins = before.partial === null && next.partial !== null;
-    this.watched.set(next, now || begins);
+    this.watched.set(next, now || begins(before.partial, next.partial));
     if (before.runId === null && next.runId !== null) this.watched.begin();
-    if (event.type === "stream") this.#askHowItFailed();
+    if (event.type === "stream") this.#askHowItFailed(event.event);
   }
 
   disconnect(): void {
@@ -164,11 +164,11 @@ class LiveRun {
   }
 
   /** An event tells that a call failed; whether it was denied, timed out or broke, its row does. */
-  #askHowItFailed(): void {
+  #askHowItFailed(event: Event): void {
+    if (event.__typename !== "ToolCallFinished" || !event.isError) return;
     const { toolCalls, runId } = this.watched.state;
-    const unsure = toolCalls.some(
-      ({ state, id }) => state === "FAILED" && !this.#explained.has(id),
-    );
+    const call = toolCalls.find(({ id }) => id === event.toolCallId);
+    const unsure = call?.state === "FAILED" && !this.#explained.has(call.id);
     if (!unsure || runId === null || this.#refetch !== undefined) return;
     this.#refetch = setTimeout(() => {
       this.#refetch = undefined;

@@ -74,9 +74,9 @@ class LiveRuns {
       if (reading !== this.#reading) return; // read anew from the top meanwhile
       this.#cursor = page.pageInfo.endCursor;
       const runs = merged(this.watched.state.runs, page.nodes);
-      this.#show({ runs, hasMore: page.pageInfo.hasNextPage });
+      this.#show({ runs, hasMore: page.pageInfo.hasNextPage }, true);
     } catch (error) {
-      this.#show({ error: failureOf(asTransportError(error)) });
+      this.#show({ error: failureOf(asTransportError(error)) }, true);
     }
   }
 
@@ -132,8 +132,8 @@ class LiveRuns {
     this.#show({ runs: withChange(this.watched.state.runs, change) });
   }
 
-  #show(more: Partial<RunsView>): void {
-    this.watched.set({ ...this.watched.state, ...more });
+  #show(more: Partial<RunsView>, now = false): void {
+    this.watched.set({ ...this.watched.state, ...more }, now);
   }
 }
 

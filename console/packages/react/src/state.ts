@@ -69,6 +69,12 @@ export interface Approval extends Call {
   deciding: api.Decision | null;
 }
 
+/** A file that goes with an input. */
+export interface QueuedAttachment {
+  name: string | null;
+  mediaType: string;
+}
+
 /**
  * An input that was sent and is not in the transcript yet. `failed`: it could not be sent, and stands here so that its
  * text is not lost; `resend` tries again, `withdraw` drops it.
@@ -80,6 +86,8 @@ export interface QueuedInput {
   id: string | null;
   text: string;
   mode: SteerMode;
+  /** The files that were sent with it from here; of inputs that others have sent the API tells none. */
+  attachments: QueuedAttachment[];
   state: "sending" | "queued" | "applied" | "failed";
   error: Failure | null;
 }

@@ -13,6 +13,7 @@ export {
   type ApprovalsView,
   createApprovalsStore,
 } from "./approvals-store.js";
+export { type CancelManyOptions, type CancelManyOutcome, cancelMany } from "./cancel-many.js";
 export {
   type ChatOptions,
   type ChatStore,
@@ -21,7 +22,20 @@ export {
   type OutgoingMessage,
 } from "./chat-store.js";
 export { createTransport, type TransportOptions } from "./create-transport.js";
+export {
+  createEventLog,
+  type EventLog,
+  type EventLogOptions,
+  type EventLogView,
+} from "./event-log.js";
 export type { RunEvent, Snapshot } from "./events.js";
+export { changesSince } from "./frozen.js";
+export {
+  createModelCallsStore,
+  type ModelCallsOptions,
+  type ModelCallsStore,
+  type ModelCallsView,
+} from "./model-calls-store.js";
 export * from "./names.js";
 export type { Operation } from "./operation.js";
 export { reduce } from "./reduce.js";

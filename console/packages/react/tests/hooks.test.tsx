@@ -2,7 +2,16 @@
 import { act, cleanup, render, renderHook, screen } from "@testing-library/react";
 import { type ReactNode, StrictMode } from "react";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { SteersmanProvider, useApprovals, useChat, useRun, useRuns } from "../src/index.js";
+import {
+  cancelMany,
+  changesSince,
+  SteersmanProvider,
+  TransportError,
+  useApprovals,
+  useChat,
+  useRun,
+  useRuns,
+} from "../src/index.js";
 import { createFakeRun, createFakeTransport, type FakeTransport } from "../src/testing.js";
 
 let transport: FakeTransport;
@@ -213,6 +222,124 @@ describe("useRuns", () => {
     await settle();
     expect(ids(result.current)).toEqual(["4", "3"]);
     expect(asked("Runs").at(-1)?.variables).toMatchObject({ first: 2, after: null });
+  });
+});
+
+describe("useRuns while it is frozen", () => {
+  const listed = (id: string, updatedAt = "2026-01-10T00:00:00.000Z") => ({
+    id,
+    agent: "a",
+    createdAt: `2026-01-0${id}T00:00:00.000Z`,
+    updatedAt,
+  });
+  const tell = (kind: string, run: { id: string }) =>
+    act(() =>
+      transport.emit("RunChanges", {
+        runs: { kind, runId: run.id, run: kind === "REMOVED" ? null : run },
+      }),
+    );
+  const ids = ({ runs }: { runs: { id: string }[] }) => runs.map(({ id }) => id);
+  const show = (frozen: boolean) =>
+    renderHook((options) => useRuns(options), {
+      wrapper,
+      initialProps: { frozen } as { frozen: boolean; filter?: object },
+    });
+
+  test("stands still and says how much is new, changed and gone, until it goes on", async () => {
+    const nodes = [listed("5"), listed("4"), listed("3")];
+    transport.answer("Runs", () => ({ runs: { nodes, pageInfo: page } }));
+    const { result, rerender } = show(false);
+    await settle(10_000);
+    rerender({ frozen: true });
+    const before = result.current.runs;
+    tell("ADDED", listed("6"));
+    tell("CHANGED", listed("4", "2026-01-11T00:00:00.000Z"));
+    tell("REMOVED", listed("3"));
+    await settle();
+    expect([result.current.runs, result.current.waiting]).toEqual([before, 3]);
+    rerender({ frozen: false });
+    expect([ids(result.current), result.current.waiting]).toEqual([["6", "5", "4"], 0]);
+    rerender({ frozen: true });
+    expect([ids(result.current), result.current.waiting]).toEqual([["6", "5", "4"], 0]);
+  });
+
+  test("has the older runs that one asks for at its end, and nothing else that is new", async () => {
+    const pages: Record<string, object> = {
+      first: { nodes: [listed("5"), listed("4")], pageInfo: { hasNextPage: true, endCursor: "c" } },
+      c: { nodes: [listed("3"), listed("2")], pageInfo: page },
+    };
+    transport.answer("Runs", ({ after }) => ({ runs: pages[after ?? "first"] }));
+    const { result } = show(true);
+    await settle(10_000);
+    tell("ADDED", listed("6"));
+    await settle();
+    await act(() => result.current.loadMore());
+    expect([ids(result.current), result.current.waiting]).toEqual([["5", "4", "3", "2"], 1]);
+  });
+
+  test("is of the runs of another filter once they are read", async () => {
+    transport.answer("Runs", ({ filter }) => ({
+      runs: { nodes: [listed(filter?.agent === "b" ? "2" : "1")], pageInfo: page },
+    }));
+    const { result, rerender } = show(true);
+    expect([ids(result.current), result.current.waiting]).toEqual([[], 0]);
+    await settle();
+    expect(ids(result.current)).toEqual(["1"]);
+    rerender({ frozen: true, filter: { agent: "b" } });
+    await settle();
+    expect([ids(result.current), result.current.waiting]).toEqual([["2"], 0]);
+  });
+
+  test("of which a lost connection leaves the first ones unread, counts none of them as gone", () => {
+    const held = ["5", "4", "3", "2"].map((id) => listed(id)) as never;
+    const runs = ["5", "3"].map((id) => listed(id)) as never;
+    expect(changesSince(held, { runs, hasMore: true })).toBe(1);
+    expect(changesSince(held, { runs, hasMore: false })).toBe(2);
+  });
+});
+
+describe("cancelling many runs", () => {
+  test("asks for a few at a time, and tells which could not be", async () => {
+    transport.answer("Runs", () => ({ runs: { nodes: [], pageInfo: page } }));
+    let most = 0;
+    let now = 0;
+    transport.answer("Stop", async ({ input }) => {
+      now += 1;
+      most = Math.max(most, now);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      now -= 1;
+      if (input.runId === "run_5") throw new TransportError("INTERNAL", "broken");
+      const refused = { code: "RUN_NOT_FOUND", message: "no", field: null };
+      return { cancelRun: { errors: input.runId === "run_2" ? [refused] : [] } };
+    });
+    const { result } = renderHook(() => useRuns(), { wrapper });
+    await settle();
+    const runIds = Array.from({ length: 10 }, (_, at) => `run_${at}`);
+    const outcome = result.current.cancelMany([...runIds, "run_1"], { atOnce: 3, reason: "late" });
+    await settle(1_000);
+    expect(await outcome).toEqual({
+      cancelled: runIds.filter((id) => id !== "run_2" && id !== "run_5"),
+      failed: [
+        { runId: "run_2", error: { code: "RUN_NOT_FOUND", message: "no", retryable: false } },
+        { runId: "run_5", error: { code: "INTERNAL", message: "broken", retryable: false } },
+      ],
+    });
+    expect(most).toBe(3);
+    const sent = asked("Stop").map(({ variables }) => variables.input);
+    expect(sent).toHaveLength(10);
+    expect(sent[0]).toEqual({ runId: "run_0", reason: "late" });
+  });
+
+  test("sends one again whose answer was lost", async () => {
+    let tries = 0;
+    transport.answer("Stop", () => {
+      tries += 1;
+      if (tries < 3) throw new TransportError("NETWORK", "lost");
+      return { cancelRun: { errors: [] } };
+    });
+    const outcome = cancelMany(transport, ["run_1"]);
+    await settle(10_000);
+    expect(await outcome).toEqual({ cancelled: ["run_1"], failed: [] });
   });
 });
 

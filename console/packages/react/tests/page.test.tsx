@@ -1,9 +1,10 @@
 // @vitest-environment happy-dom
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, describe, expect, test } from "vitest";
 import { SteersmanProvider, type UseRun } from "../src/index.js";
-import { createFakeTransport } from "../src/testing.js";
+import { createFakeRun, createFakeTransport } from "../src/testing.js";
+import { Costs } from "./support/costs.js";
 import { Inbox } from "./support/inbox.js";
 
 const read = (path: string) => readFileSync(`${import.meta.dirname}/${path}`, "utf8");
@@ -49,6 +50,7 @@ const FIELDS: Record<keyof UseRun, true> = {
   decideAll: true,
   complete: true,
   retry: true,
+  fork: true,
   clearError: true,
   disconnect: true,
   connect: true,
@@ -63,13 +65,21 @@ describe("docs/react.md", () => {
     expect(rows.sort()).toEqual(Object.keys(FIELDS).sort());
   });
 
-  test.each(["chat.tsx", "chat.test.tsx", "inbox.tsx"])(
+  test.each(["chat.tsx", "chat.test.tsx", "costs.tsx", "inbox.tsx", "assistant.tsx"])(
     "shows %s as it is compiled and run here",
     (name) => {
       const block = new RegExp(`^\`\`\`tsx ${name}\\n(.*?)^\`\`\``, "ms").exec(page)?.[1];
       expect(block).toBe(read(`./support/${name}`));
     },
   );
+});
+
+test("nothing but the part for assistant-ui needs assistant-ui", () => {
+  const files = readdirSync(`${import.meta.dirname}/../src`).filter((name) => /\.tsx?$/.test(name));
+  const needs = files.filter((name) =>
+    /from "(@assistant-ui|\.\/assistant-ui)/.test(read(`../src/${name}`)),
+  );
+  expect(needs).toEqual(["assistant-ui.ts"]);
 });
 
 test("the page's inbox decides what waits", async () => {
@@ -96,4 +106,26 @@ test("the page's inbox decides what waits", async () => {
     transport.asked.find(({ name }) => name === "DecideAlone")?.variables.input ?? {};
   expect(decisions).toEqual([{ toolCallId: "call_1", decision: "DENY", reason: "not today" }]);
   expect(screen.queryByText("desk wants to call refund")).toBe(null);
+});
+
+test("the page's costs say what each step cost, and where no price is known", async () => {
+  const transport = createFakeTransport();
+  createFakeRun(transport);
+  const call = (step: number, cost: string | null) => ({
+    id: `mdl_${step}`,
+    step,
+    model: "m",
+    usage: { cost },
+  });
+  const pageInfo = { hasPreviousPage: false, startCursor: null };
+  transport.answer("ModelCalls", () => ({
+    run: { modelCalls: { nodes: [call(1, "0.01"), call(2, null)], pageInfo } },
+  }));
+  render(
+    <SteersmanProvider transport={transport}>
+      <Costs runId="run_1" />
+    </SteersmanProvider>,
+  );
+  await screen.findByText("Step 1: m, 0.01");
+  expect(screen.getByText("Step 2: m, no known price")).toBeDefined();
 });

@@ -159,6 +159,31 @@ describe("watching", () => {
     expect(textOf(store)).toBe("Hello");
   });
 
+  test("the first words of an answer are shown at once behind its reasoning, behind another answer and behind another attempt", async () => {
+    const run = createFakeRun(transport);
+    const { store } = open({ runId: "run_1", throttleMs: 80 });
+    await settle();
+    run.tell({ ...delta(0, "Hm"), __typename: "ReasoningDelta" });
+    run.tell({ ...delta(0, "First"), block: 1 });
+    const words = () => store.getSnapshot().partial?.blocks.find(({ kind }) => kind === "text");
+    expect(words()?.text).toBe("First");
+    run.tell({ ...delta(5, " of"), block: 1 });
+    expect(words()?.text).toBe("First");
+    run.tell({ ...delta(0, "Again"), attempt: 2 });
+    expect(words()?.text).toBe("Again");
+    run.tell({
+      __typename: "StepFinished",
+      step: 1,
+      attempt: 2,
+      messageSeq: 1,
+      stopReason: "tool_use",
+    });
+    run.tell({ ...delta(0, "Second"), step: 2 });
+    expect(words()?.text).toBe("Again");
+    run.say("ASSISTANT", "Again");
+    expect(words()?.text).toBe("Second");
+  });
+
   test("what changes is shown at most every throttleMs, the first at once", async () => {
     const run = createFakeRun(transport);
     const { store, shown } = open({ runId: "run_1", throttleMs: 80 });
@@ -315,6 +340,60 @@ describe("acting", () => {
     await store.resend("key-1");
     expect(store.getSnapshot().queue).toMatchObject([{ key: "key-1", state: "queued" }]);
     expect(new Set(asked("Steer").map(({ variables }) => variables.input.key)).size).toBe(1);
+  });
+
+  test("an input shows the files that go with it from sending on, also when it is sent again", async () => {
+    const run = createFakeRun(transport);
+    const { store } = open({ runId: "run_1" });
+    await settle();
+    const attachments = [
+      { name: "a.png", mediaType: "image/png", data: "AAAA" },
+      { mediaType: "application/pdf", data: "BBBB" },
+    ];
+    const shown = [
+      { name: "a.png", mediaType: "image/png" },
+      { name: null, mediaType: "application/pdf" },
+    ];
+    const errors = [{ code: "BAD_USER_INPUT", message: "No.", field: null }];
+    transport.answer("Steer", () => ({ steerRun: { run: null, queued: false, errors } }));
+    const steered = store.steer("Look", { attachments });
+    expect(store.getSnapshot().queue[0]?.attachments).toEqual(shown);
+    await steered;
+    expect(store.getSnapshot().queue[0]).toMatchObject({ state: "failed", attachments: shown });
+    const pendingInput = [{ id: "inp_1", text: "Look", mode: "QUEUE", createdAt: "" }] as const;
+    transport.answer("Steer", () => {
+      run.change({ pendingInput: [...pendingInput] });
+      return { steerRun: { run: run.row, queued: true, inputId: "inp_1", errors: [] } };
+    });
+    await store.resend("key-1");
+    expect(store.getSnapshot().queue).toMatchObject([{ state: "queued", attachments: shown }]);
+    const sent = asked("Steer").map(({ variables }) => variables.input.attachments);
+    expect(sent).toEqual([attachments, attachments]);
+  });
+
+  test("a fork gives another run and leaves this one as it is; asked for again unanswered, it is the same deed", async () => {
+    createFakeRun(transport);
+    const { store } = open({ runId: "run_1" });
+    await settle();
+    const before = store.getSnapshot();
+    transport.answer("Fork", lost);
+    const [unanswered] = await Promise.all([
+      store.fork(3, "Then"),
+      vi.advanceTimersByTimeAsync(60_000),
+    ]);
+    expect(unanswered).toMatchObject({ runId: null, error: { code: "NETWORK" } });
+    transport.answer("Fork", () => ({ forkRun: { run: { id: "run_2" }, errors: [] } }));
+    expect(await store.fork(3, "Then")).toEqual({ runId: "run_2", error: null });
+    expect(await store.fork(3)).toEqual({ runId: "run_2", error: null });
+    const errors = [{ code: "MESSAGE_NOT_FOUND", message: "There is none.", field: null }];
+    transport.answer("Fork", () => ({ forkRun: { run: null, errors } }));
+    expect((await store.fork(9)).error).toMatchObject({ code: "MESSAGE_NOT_FOUND" });
+    expect(store.getSnapshot()).toBe(before);
+    const sent = asked("Fork").map(({ variables }) => variables.input);
+    const input = { runId: "run_1", seq: 3, input: "Then", key: "key-1" };
+    expect(new Set(sent.map(({ key }) => key))).toEqual(new Set(["key-1", "key-2", "key-3"]));
+    expect([sent[0], sent.at(-3)]).toEqual([input, input]);
+    expect(sent.at(-2)).toEqual({ runId: "run_1", seq: 3, key: "key-2" });
   });
 
   test("a refusal is the outcome's error and the state's until it is cleared, and is not tried again", async () => {
