@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
 
-from engine.user import User
 from models.agent import AgentQuery, StoredAgent, agents_usable, get_agents
 from models.call import ToolCall, get_calls
 from models.chat import Chat, Member, chats_of_user, get_chats, members_of_chats
@@ -33,6 +32,7 @@ from models.usage import Usage
 from models.webhook import Webhook, get_webhooks
 from resolvers.access import (
     Part,
+    Sight,
     own_schedule,
     own_webhook,
     usable_remotes,
@@ -58,9 +58,10 @@ class _Read:
 class BatchedLoaders:
     """The Loaders of one viewer (schema/context.py has what each method promises)."""
 
-    def __init__(self, database: Database, user: User | None) -> None:
+    def __init__(self, database: Database, sight: Sight) -> None:
         self._database = database
-        self._user = user
+        self._sight = sight
+        self._user = sight.user
         self._runs: DataLoader[str, Run | None] = self._loader(self._read_runs)
         self._messages: DataLoader[str, Message | None] = self._loader(self._parts_reader(get_messages))
         self._tool_calls: DataLoader[str, ToolCall | None] = self._loader(self._read_calls)
@@ -87,15 +88,15 @@ class BatchedLoaders:
         self._reads: DataLoader[_Read, Any] = DataLoader(self._read_all, cache=False)
 
     async def run(self, run_id: str) -> Run | None:
-        """The viewer's run with this id."""
+        """The run with this id, where the viewer may see it."""
         return await loaded(self._runs, run_id) if prefix_of(run_id) == "run" else None
 
     async def message(self, message_id: str) -> Message | None:
-        """A message of one of the viewer's runs."""
+        """A message of such a run."""
         return await loaded(self._messages, message_id) if prefix_of(message_id) == "msg" else None
 
     async def tool_call(self, call_id: str) -> ToolCall | None:
-        """A tool call of one of the viewer's runs, or one that the viewer may decide."""
+        """A tool call of such a run, or one that the viewer may decide."""
         return await loaded(self._tool_calls, call_id) if prefix_of(call_id) == "call" else None
 
     async def pending_calls(self, run_id: str) -> Sequence[ToolCall]:
@@ -103,7 +104,7 @@ class BatchedLoaders:
         return await loaded(self._pending_calls, run_id) or ()
 
     async def model_call(self, call_id: str) -> ModelCall | None:
-        """A model call of one of the viewer's runs."""
+        """A model call of such a run."""
         return await loaded(self._model_calls, call_id) if prefix_of(call_id) == "mdl" else None
 
     async def agent(self, agent_id: str) -> StoredAgent | None:
@@ -199,7 +200,7 @@ class BatchedLoaders:
         return read
 
     def _read_runs(self, connection: Any, ids: Sequence[str]) -> dict[str, Run]:
-        return visible_runs(self._user, get_runs(connection, ids))
+        return visible_runs(self._sight, get_runs(connection, ids))
 
     def _read_agents(self, connection: Any, ids: Sequence[str]) -> dict[str, StoredAgent]:
         user = self._user
@@ -221,7 +222,7 @@ class BatchedLoaders:
 
     def _read_calls(self, connection: Any, ids: Sequence[str]) -> dict[str, ToolCall]:
         calls = get_calls(connection, ids)
-        return visible_calls(self._user, calls, get_runs(connection, sorted({call.run_id for call in calls.values()})))
+        return visible_calls(self._sight, calls, get_runs(connection, sorted({call.run_id for call in calls.values()})))
 
     def _parts_reader(
         self, get: Callable[[Any, Sequence[str]], dict[str, Part]]
@@ -231,7 +232,7 @@ class BatchedLoaders:
         def read(connection: Any, ids: Sequence[str]) -> dict[str, Part]:
             parts = get(connection, ids)
             runs = get_runs(connection, sorted({part.run_id for part in parts.values()}))
-            return visible_parts(self._user, parts, runs)
+            return visible_parts(self._sight, parts, runs)
 
         return read
 

@@ -9,6 +9,7 @@ from engine.engine import EngineConfig
 from engine.errors import Refused
 from engine.streams.bell import Bell
 from engine.streams.memory import MemoryStreams
+from engine.user import User
 from engine.watching import DatabaseRows, Watching
 from models.database import Database
 from tests.support.rows import new_id
@@ -160,3 +161,7 @@ class FakeEngine:
         self.webhooks = FakeWebhooks()
         self.remotes = FakeRemotes()
         self.chats = FakeChats()
+
+    def is_admin(self, user: User) -> bool:
+        """As engine.engine.Engine.is_admin."""
+        return self.config.admin_role in user.roles
