@@ -6,12 +6,16 @@ shows must be read after the event. So one set of loaders serves all operations 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
 
+from engine.agent import Agent
+from engine.errors import Refused
+from engine.roster import Roster
 from models.agent import AgentQuery, StoredAgent, agents_usable, get_agents
 from models.call import ToolCall, get_calls
 from models.chat import Chat, Member, chats_of_user, get_chats, members_of_chats
@@ -58,14 +62,16 @@ class _Read:
 class BatchedLoaders:
     """The Loaders of one viewer (schema/context.py has what each method promises)."""
 
-    def __init__(self, database: Database, sight: Sight) -> None:
+    def __init__(self, database: Database, roster: Roster, sight: Sight) -> None:
         self._database = database
+        self._roster = roster
         self._sight = sight
         self._user = sight.user
         self._runs: DataLoader[str, Run | None] = self._loader(self._read_runs)
         self._messages: DataLoader[str, Message | None] = self._loader(self._parts_reader(get_messages))
         self._tool_calls: DataLoader[str, ToolCall | None] = self._loader(self._read_calls)
         self._model_calls: DataLoader[str, ModelCall | None] = self._loader(self._parts_reader(get_model_calls))
+        self._agents_of_runs: DataLoader[str, Agent | None] = DataLoader(self._read_agents_of_runs, cache=False)
         self._pending_calls: DataLoader[str, list[ToolCall] | None] = self._loader(pending_calls)
         self._usage: DataLoader[str, Usage | None] = self._loader(usage_of_runs)
         self._purses: DataLoader[str, Purse | None] = self._loader(get_purses)
@@ -98,6 +104,10 @@ class BatchedLoaders:
     async def tool_call(self, call_id: str) -> ToolCall | None:
         """A tool call of such a run, or one that the viewer may decide."""
         return await loaded(self._tool_calls, call_id) if prefix_of(call_id) == "call" else None
+
+    async def agent_of_run(self, run_id: str) -> Agent | None:
+        """The agent, as it is now, of a run that has shown something to the viewer; None where it can't be had."""
+        return await loaded(self._agents_of_runs, run_id)
 
     async def pending_calls(self, run_id: str) -> Sequence[ToolCall]:
         """The calls that wait for a decision or for a client, in a run and below it."""
@@ -235,6 +245,19 @@ class BatchedLoaders:
             return visible_parts(self._sight, parts, runs)
 
         return read
+
+    async def _read_agents_of_runs(self, run_ids: list[str]) -> list[Agent | None]:
+        """One read of all the runs, and what the roster reads of each that is of a stored agent, together."""
+        runs = await self._database.read(get_runs, list(dict.fromkeys(run_ids)))
+
+        async def agent_of(run: Run) -> Agent | None:
+            try:
+                return await self._roster.of_run(run, self.read)
+            except Refused:
+                return None
+
+        agents = dict(zip(runs, await asyncio.gather(*map(agent_of, runs.values())), strict=True))
+        return [agents.get(run_id) for run_id in run_ids]
 
     async def _read_all(self, reads: list[_Read]) -> list[Any]:
         return await self._database.read(_call_all, reads)

@@ -464,5 +464,5 @@ def build_schema(extensions: Iterable[type[SchemaExtension] | Callable[[], Schem
 def new_context(engine: Engine, user: User | None, request_id: str, *, clock: Clock = system_clock) -> RequestContext:
     """The context of one HTTP request or one WebSocket; `user` is None where nobody is signed in."""
     sight = Sight(user, sees_all_runs=user is not None and engine.is_admin(user))
-    loaders = BatchedLoaders(engine.database, sight)
+    loaders = BatchedLoaders(engine.database, engine.roster, sight)
     return RequestContext(user=user, engine=engine, request_id=request_id, loaders=loaders, clock=clock)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import strawberry
 
+from engine.agent import Agent as CodeAgent
 from engine.user import User
 from models.agent import StoredAgent
 from models.call import ToolCall
@@ -48,6 +49,10 @@ class Loaders(Protocol):
 
     async def tool_call(self, call_id: str) -> ToolCall | None:
         """A tool call of such a run, or one that the viewer may decide."""
+        ...
+
+    async def agent_of_run(self, run_id: str) -> CodeAgent | None:
+        """The agent, as it is now, of a run that has shown something to the viewer; None where it can't be had."""
         ...
 
     async def shares(self, agent_id: str) -> Sequence[str]:

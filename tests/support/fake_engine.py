@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.engine import EngineConfig
 from engine.errors import Refused
+from engine.roster import Roster
 from engine.streams.bell import Bell
 from engine.streams.memory import MemoryStreams
 from engine.user import User
@@ -152,6 +153,7 @@ class FakeEngine:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.config = EngineConfig(str(database.url))
+        self.roster = Roster()
         self.bell = Bell()
         self.streams = MemoryStreams()
         self.watching = Watching(DatabaseRows(database), self.streams, self.bell, ids=new_id)
