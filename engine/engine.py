@@ -42,6 +42,7 @@ from engine.streams.memory import MemoryStreams
 from engine.streams.redis_health import RedisHealth
 from engine.streams.shared import Shared, open_shared
 from engine.sweeping import keep_sweeping
+from engine.user import User
 from engine.watching import DatabaseRows, Watching
 from engine.webhooks import Webhooks
 from engine.worker import Worker
@@ -73,7 +74,8 @@ class EngineConfig:
     `fetch_private` lets tools of the type `fetch` reach private networks and this machine itself.
     Holders of one of the `override_roles` may give runs what stands in their agents' place.
     `takes=False` has the worker run only what was opened here, and take over nothing that others left; nor does such an
-    engine fire schedules, or post to webhooks. Those with the role `admin_role` may create schedules for other users.
+    engine fire schedules, or post to webhooks. Those with the role `admin_role` are administrators: they may read and
+    cancel everybody's runs, and create schedules for other users.
     `webhook_private` lets webhooks be at private networks and this machine itself, and be asked by plain HTTP.
     `remotes` says what remotes may do.
     `agent_turns` is how many messages of agents may follow one of a person before agents ask no agent any more.
@@ -141,6 +143,10 @@ class Engine:
     def roster(self) -> Roster:
         """All that may be run here."""
         return self.shop.roster
+
+    def is_admin(self, user: User) -> bool:
+        """Whether the user is an administrator."""
+        return self.shop.is_admin(user)
 
     def degraded(self) -> str | None:
         """What this process does without for now, in words for people; None where all works."""
@@ -241,6 +247,7 @@ def _shop(
         deps=deps,
         allowed_models=config.allowed_models,
         override_roles=config.override_roles,
+        admin_role=config.admin_role,
         prices=prices,
         limits=config.limits,
         context_tokens=config.context_tokens,
@@ -278,7 +285,7 @@ async def _open_on(
         DatabaseSigns(shop.database), shop.streams, shop.bell, shop.clock, poll_seconds=config.cancel_poll_seconds
     )
     shop.bell.on_trust = patrol.hurry
-    schedules = Schedules(shop, runs, admin_role=config.admin_role)
+    schedules = Schedules(shop, runs)
     policy = FetchPolicy(private=config.webhook_private)
     presence = Presence(shop.database, shop.clock, config.remotes.grace_seconds)
     remotes = Remotes(shop, runs, config.remotes, pool, presence)

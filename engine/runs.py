@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -75,6 +76,8 @@ from models.verbs.waiting import complete, decide
 
 Verb: TypeAlias = Callable[..., tuple[Done, dict[str, Any]]]
 """A verb that may begin a generation: what it did, and the answer to give."""
+
+_log = logging.getLogger("steersman.runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +229,7 @@ class Runs:
         decider = decider_of(user)
         own = run is not None and run.user_id == user.id
         if run is None or not (own or any(_is_for(call, run_id, decider) for call in calls.values())):
-            raise RunNotFound(field=("runId",))
+            raise self._not_theirs(user, run)
         check_given_arguments(await self._agent_of(run), calls, verdicts)
         words = [[one.call_id, one.approve, one.reason, one.input] for one in verdicts]
         kept = key_of(user, "decideToolCalls", key, runId=run_id, decisions=words)
@@ -255,9 +258,17 @@ class Runs:
         return done.run, withdrawn
 
     async def cancel(self, user: User, *, run_id: str, reason: str | None = None) -> Run:
-        """Stop a run: at once where nothing generates, else as soon as its loop hears of it."""
+        """Stop a run: at once where nothing generates, else as soon as its loop hears of it.
+
+        It is the user's own, or anybody's where the user is an administrator.
+        """
         why = checked_reason(reason)
-        await self._own(user, run_id)
+        run = await self._found(run_id)
+        if run is None or run.user_id != user.id:
+            if run is None or not self._shop.is_admin(user):
+                raise RunNotFound(field=("runId",))
+            told = {"run_id": run.id, "user_id": run.user_id, "admin": user.id}
+            _log.info("an administrator cancels a run of another user", extra=told)
         return await uninterrupted(self._cancel(run_id, why))
 
     async def _cancel(self, run_id: str, reason: str | None) -> Run:
@@ -397,12 +408,25 @@ class Runs:
         return Accepted(done.run, answer["queued"], answer["input_id"])
 
     async def _own(self, user: User, run_id: str) -> Run:
-        """The user's run. Raises RunNotFound: missing and someone else's look the same."""
-        known = prefix_of(run_id) == "run"
-        run = await self._shop.database.read(get_run, run_id) if known else None
+        """The user's run. Raises RunNotFound: missing and someone else's look the same.
+
+        Administrators see the difference anyhow, and are told it: Forbidden.
+        """
+        run = await self._found(run_id)
         if run is None or run.user_id != user.id:
-            raise RunNotFound(field=("runId",))
+            raise self._not_theirs(user, run)
         return run
+
+    async def _found(self, run_id: str) -> Run | None:
+        """The run, whoever owns it, or None."""
+        known = prefix_of(run_id) == "run"
+        return await self._shop.database.read(get_run, run_id) if known else None
+
+    def _not_theirs(self, user: User, run: Run | None) -> Refused:
+        """What a user is told who may not do this with the run."""
+        if run is None or not self._shop.is_admin(user):
+            return RunNotFound(field=("runId",))
+        return Forbidden("Only its owner may: administrators read and cancel others' runs.", field=("runId",))
 
     async def _own_of(self, user: User, run_id: str, agent: str) -> Run:
         """The user's run of the agent that goes by this name. Raises RunNotFound, AgentMismatch."""

@@ -38,13 +38,12 @@ _DEFECT = "The server could not begin the run; its log has the cause."
 class Schedules:
     """Creates, removes and fires schedules. What clients call raises engine.errors.Refused.
 
-    Those with the role `admin_role` may create them for another user.
+    Administrators may create them for another user.
     """
 
-    def __init__(self, shop: Workshop, runs: Runs, *, admin_role: str = "admin") -> None:
+    def __init__(self, shop: Workshop, runs: Runs) -> None:
         self._shop = shop
         self._runs = runs
-        self._admin_role = admin_role
 
     # ------------------------------------------------------------------ what clients do
 
@@ -100,9 +99,9 @@ class Schedules:
         """Whose the runs will be, with the roles of who asks. Raises Forbidden, InvalidInput."""
         if user_id is None or user_id == user.id:
             return user
-        if self._admin_role not in user.roles:
+        if not self._shop.is_admin(user):
             raise Forbidden(
-                f"Only the role {self._admin_role!r} may create schedules for another user.", field=("user_id",)
+                f"Only the role {self._shop.admin_role!r} may create schedules for another user.", field=("user_id",)
             )
         return User(checked_words("user_id", user_id, MAX_USER), user.roles)
 

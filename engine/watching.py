@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from engine.errors import RunNotFound
@@ -17,13 +17,13 @@ from models.events import StreamEvent
 from models.ids import Ids
 from models.message import Message, messages_after
 from models.page import MAX_SIZE, Window
-from models.run import Run, RunQuery, find_runs, get_run, get_runs, matching_run_ids
+from models.run import Run, RunQuery, get_run, get_runs, newest_run_ids
 from models.stream import Stream, StreamRows, get_stream, read_stream, streams_of_run
 
 PAGE = 100
 """How many rows are read at a time."""
 KEPT = 10_000
-"""How many runs a subscription to all runs keeps apart from those that are simply older."""
+"""How many runs a subscription to a list keeps apart from those that are simply older."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,6 @@ class Rows(Protocol):
 
     async def get_runs(self, run_ids: Sequence[str]) -> dict[str, Run]:
         """Those of the runs that exist, by id."""
-        ...
-
-    async def matching_run_ids(self, query: RunQuery) -> set[str]:
-        """The ids of all runs that match."""
         ...
 
     async def newest_run_ids(self, query: RunQuery, count: int) -> list[str]:
@@ -93,13 +89,9 @@ class DatabaseRows:
         """Those of the runs that exist, by id."""
         return await self._database.read_patiently(get_runs, run_ids)
 
-    async def matching_run_ids(self, query: RunQuery) -> set[str]:
-        """The ids of all runs that match."""
-        return await self._database.read_patiently(matching_run_ids, query)
-
     async def newest_run_ids(self, query: RunQuery, count: int) -> list[str]:
-        """The ids of the newest runs that match, newest first, at most `count` (1 to MAX_SIZE)."""
-        return (await self._database.read_patiently(find_runs, query, Window(size=count))).positions
+        """The ids of the newest runs that match, newest first, at most `count`."""
+        return await self._database.read_patiently(newest_run_ids, query, count)
 
     async def messages_after(self, run_id: str, after_seq: int, limit: int) -> list[Message]:
         """The messages that follow `after_seq`, in order, at most `limit`."""
@@ -255,28 +247,33 @@ class Watching:
 
     async def _there(self, query: RunQuery, born_before: str) -> tuple[set[str], str]:
         """The runs that match already, as `_Shown` takes them; those born since `born_before` are news."""
-        if _can_cease(query):
-            there, floor = await self._rows.matching_run_ids(query), ""
-        else:
-            newest = await self._rows.newest_run_ids(query, MAX_SIZE)
-            there, floor = set(newest), newest[-1] if len(newest) == MAX_SIZE else ""
-        return {run_id for run_id in there if run_id < born_before}, floor
+        most = KEPT if _can_cease(query) else MAX_SIZE
+        newest = await self._rows.newest_run_ids(query, most)
+        floor = newest[-1] if len(newest) == most else ""
+        return {run_id for run_id in newest if run_id < born_before}, floor
+
+
+def _lasting(query: RunQuery) -> RunQuery:
+    """As much of a query as a run fulfils always or never: its owner, agent, parent and beginning do not change."""
+    return replace(query, status=None, finish=None, search=None, metadata=None)
 
 
 def _can_cease(query: RunQuery) -> bool:
-    """Whether a run that matches may cease to: its owner, agent and parent never change."""
-    return query.status is not None or bool(query.search) or bool(query.metadata)
+    """Whether a run that matches may cease to."""
+    return query.status is not None or query.finish is not None or bool(query.search) or bool(query.metadata)
 
 
 class _Shown:
     """Which runs a client's filtered list shows, as far as what it was told goes.
 
-    `ids` are shown; so is every matching run whose id is not above `floor` (ids rise with time): a list of all runs,
-    however long, needs only its newest end by name.
+    `ids` are shown; so may be every run whose id is not above `floor` (ids rise with time): a list, however long, needs
+    only its newest end by name. An older run that matches is told as CHANGED, one that does not as REMOVED where it may
+    have matched, and the client knows whether it shows it.
     """
 
     def __init__(self, query: RunQuery, ids: Iterable[str], floor: str) -> None:
         self._query = query
+        self._lasting = _lasting(query)
         self._ids = set(ids)
         self._floor = floor
         self._revisions: dict[str, int] = {}
@@ -284,7 +281,7 @@ class _Shown:
     def change(self, run_id: str, run: Run | None) -> RunChange | None:
         """What the client is to be told of a run that rang; None where nothing is new to it."""
         if run is None or not self._query.matches(run):
-            if run_id not in self._ids:
+            if run_id not in self._ids and not self._may_have_matched(run):
                 return None
             self._ids.discard(run_id)
             self._revisions.pop(run_id, None)
@@ -295,6 +292,10 @@ class _Shown:
         self._remember(run_id, run.revision)
         return RunChange("CHANGED" if known else "ADDED", run_id, run)
 
+    def _may_have_matched(self, run: Run | None) -> bool:
+        """Whether a run that does not match may be one of the older ones that are not kept by name."""
+        return run is not None and run.id <= self._floor and self._lasting.matches(run)
+
     def _remember(self, run_id: str, revision: int) -> None:
         self._revisions.pop(run_id, None)
         self._revisions[run_id] = revision
@@ -302,7 +303,7 @@ class _Shown:
             del self._revisions[next(iter(self._revisions))]
         if run_id > self._floor:
             self._ids.add(run_id)
-        if len(self._ids) > KEPT and not _can_cease(self._query):
+        if len(self._ids) > KEPT:
             newest_first = sorted(self._ids, reverse=True)
             self._floor = newest_first[KEPT // 2]
             self._ids = set(newest_first[: KEPT // 2])

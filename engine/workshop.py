@@ -19,6 +19,7 @@ from engine.remotes.remote_tools import RemoteTools
 from engine.roster import Roster
 from engine.streams.bell import Bell
 from engine.streams.memory import MemoryStreams
+from engine.user import User
 from models.clock import Clock
 from models.database import Database
 from models.ids import Ids
@@ -45,6 +46,8 @@ class Workshop:
     allowed_models: frozenset[str] | None = None
     override_roles: frozenset[str] = frozenset()
     """The roles whose holders may give a run what stands in its agent's place."""
+    admin_role: str = "admin"
+    """The role of administrators."""
     prices: Prices = field(default_factory=load_prices)
     context_tokens: int = 200_000
     summary_model: str | None = None
@@ -59,6 +62,10 @@ class Workshop:
     def holder(self) -> Holder:
         """This process, as one who takes a lease."""
         return Holder(self.worker, self.lease_ms)
+
+    def is_admin(self, user: User) -> bool:
+        """Whether the user is an administrator (docs/decisions/0029)."""
+        return self.admin_role in user.roles
 
     def models_of(self, agent: Agent) -> tuple[str, ...]:
         """Those of the agent's models that may be asked here, in the order in which to use them."""

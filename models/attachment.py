@@ -72,10 +72,12 @@ def store_attachments(c: Connection, given: Sequence[Attachment]) -> None:
         c.execute(insert(attachments), [_to_row(one) for one in given])
 
 
-def get_attachments(c: Connection, ids: Sequence[str], user_id: str) -> dict[str, Attachment]:
-    """Those of the attachments that exist and are this user's, by id."""
-    own = select(attachments).where(attachments.c.id.in_(list(ids)), attachments.c.user_id == user_id)
-    return {row.id: _from_row(row) for row in c.execute(own)}
+def get_attachments(c: Connection, ids: Sequence[str], user_id: str | None) -> dict[str, Attachment]:
+    """Those of the attachments that exist and are this user's, or with None anybody's, by id."""
+    found = select(attachments).where(attachments.c.id.in_(list(ids)))
+    if user_id is not None:
+        found = found.where(attachments.c.user_id == user_id)
+    return {row.id: _from_row(row) for row in c.execute(found)}
 
 
 def _to_row(attachment: Attachment) -> dict[str, Any]:

@@ -304,7 +304,8 @@ def _signs(c: Connection, found: Select[Any]) -> list[Sign]:
 class RunQuery:
     """Which runs; None means any. `search` looks into the title without regard to case.
 
-    `metadata` gives the keys that must have equal values.
+    `metadata` gives the keys that must have equal values. `created_after` and `created_before` are milliseconds since
+    the epoch: a run that was begun at the first is meant, one that was begun at the second is not.
     """
 
     user_id: str | None = None
@@ -314,12 +315,18 @@ class RunQuery:
     search: str | None = None
     metadata: dict[str, Any] | None = None
     agent_id: str | None = None
+    finish: tuple[FinishReason, ...] | None = None
+    created_after: int | None = None
+    created_before: int | None = None
 
     def matches(self, run: Run) -> bool:
         """Whether the run is among those asked for: the same rule as the SQL of `find_runs`."""
         return (
             self.user_id in (None, run.user_id)
             and (self.status is None or run.status in self.status)
+            and (self.finish is None or run.finish in self.finish)
+            and (self.created_after is None or run.created_at >= self.created_after)
+            and (self.created_before is None or run.created_at < self.created_before)
             and self.agent in (None, run.agent)
             and self.agent_id in (None, run.agent_id)
             and self.parent_id in (None, run.parent_id)
@@ -339,6 +346,12 @@ def _query(query: RunQuery, *columns: Any) -> Select[Any]:
         found = found.where(agent_runs.c.user_id == query.user_id)
     if query.status is not None:
         found = found.where(agent_runs.c.status.in_(query.status))
+    if query.finish is not None:
+        found = found.where(agent_runs.c.finish.in_(query.finish))
+    if query.created_after is not None:
+        found = found.where(agent_runs.c.created_at >= query.created_after)
+    if query.created_before is not None:
+        found = found.where(agent_runs.c.created_at < query.created_before)
     if query.agent is not None:
         found = found.where(agent_runs.c.agent == query.agent)
     if query.agent_id is not None:
@@ -366,6 +379,14 @@ def count_runs(c: Connection, query: RunQuery) -> int:
     if _needs_python(query):
         return len(matching_run_ids(c, query))
     return int(c.execute(_query(query, func.count(agent_runs.c.id))).scalar_one())
+
+
+def newest_run_ids(c: Connection, query: RunQuery, count: int) -> list[str]:
+    """The ids of the newest runs that match, newest first, at most `count`."""
+    if _needs_python(query):
+        return find_runs(c, query, Window(size=count)).positions
+    newest = _query(query, agent_runs.c.id).order_by(agent_runs.c.id.desc()).limit(count)
+    return list(c.execute(newest).scalars())
 
 
 def matching_run_ids(c: Connection, query: RunQuery) -> set[str]:

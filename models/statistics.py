@@ -33,8 +33,8 @@ class Span:
     user_id: str | None
 
     def part_start(self, number: int) -> int:
-        """When a part begins, counted from 0."""
-        return self.start + (self.end - self.start) * number // self.parts
+        """When a part begins, counted from 0: at the first millisecond that `_part_of` counts to it."""
+        return self.start - (self.start - self.end) * number // self.parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from engine.user import User
@@ -29,24 +30,33 @@ class OfRun(Protocol):
 Part = TypeVar("Part", bound=OfRun)
 
 
-def may_see(user: User | None, run: Run | None) -> bool:
-    """Whether the run is there and the user's own."""
-    return user is not None and run is not None and run.user_id == user.id
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Who looks, None where nobody is signed in; one that `sees_all_runs` is an administrator (decision 29)."""
+
+    user: User | None
+    sees_all_runs: bool = False
+
+    def may_see(self, run: Run | None) -> bool:
+        """Whether the run is there, and the user's own or an administrator's to see."""
+        if self.user is None or run is None:
+            return False
+        return self.sees_all_runs or run.user_id == self.user.id
 
 
-def visible_runs(user: User | None, runs: Mapping[str, Run]) -> dict[str, Run]:
+def visible_runs(sight: Sight, runs: Mapping[str, Run]) -> dict[str, Run]:
     """Those of the runs that the user may see."""
-    return {run_id: run for run_id, run in runs.items() if may_see(user, run)}
+    return {run_id: run for run_id, run in runs.items() if sight.may_see(run)}
 
 
-def visible_parts(user: User | None, parts: Mapping[str, Part], runs: Mapping[str, Run]) -> dict[str, Part]:
+def visible_parts(sight: Sight, parts: Mapping[str, Part], runs: Mapping[str, Run]) -> dict[str, Part]:
     """Those of the records whose run, among `runs`, the user may see."""
-    return {part_id: part for part_id, part in parts.items() if may_see(user, runs.get(part.run_id))}
+    return {part_id: part for part_id, part in parts.items() if sight.may_see(runs.get(part.run_id))}
 
 
-def visible_calls(user: User | None, calls: Mapping[str, ToolCall], runs: Mapping[str, Run]) -> dict[str, ToolCall]:
-    """Those of the calls that the user may see: of his own runs, and whatever he decides, or might have decided."""
-    found = visible_parts(user, calls, runs)
+def visible_calls(sight: Sight, calls: Mapping[str, ToolCall], runs: Mapping[str, Run]) -> dict[str, ToolCall]:
+    """Those of the calls that the user may see: of such runs, and whatever he decides, or might have decided."""
+    found, user = visible_parts(sight, calls, runs), sight.user
     for call_id, call in calls.items():
         if user is not None and call.approvers is not None and call.may_be_decided_by(user.id, user.roles):
             found[call_id] = call
@@ -71,7 +81,7 @@ def usable_remotes(user: User | None, remotes: Mapping[str, Remote]) -> dict[str
 
 
 async def require_run(context: RequestContext, run_id: str) -> Run:
-    """The viewer's run, for a subscription. Raises RunIsMissing."""
+    """A run that the viewer may see, for a subscription. Raises RunIsMissing."""
     run = await context.loaders.run(run_id)
     if run is None:
         raise RunIsMissing
@@ -79,7 +89,7 @@ async def require_run(context: RequestContext, run_id: str) -> Run:
 
 
 async def require_stream(context: RequestContext, stream_id: str) -> Stream:
-    """A stream of one of the viewer's runs. Raises RunIsMissing."""
+    """A stream of such a run. Raises RunIsMissing."""
     stream = await context.loaders.read(get_stream, stream_id) if prefix_of(stream_id) == "str" else None
     if stream is None:
         raise RunIsMissing

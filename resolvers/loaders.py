@@ -6,13 +6,16 @@ shows must be read after the event. So one set of loaders serves all operations 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
 
-from engine.user import User
+from engine.agent import Agent
+from engine.errors import Refused
+from engine.roster import Roster
 from models.agent import AgentQuery, StoredAgent, agents_usable, get_agents
 from models.call import ToolCall, get_calls
 from models.chat import Chat, Member, chats_of_user, get_chats, members_of_chats
@@ -33,6 +36,7 @@ from models.usage import Usage
 from models.webhook import Webhook, get_webhooks
 from resolvers.access import (
     Part,
+    Sight,
     own_schedule,
     own_webhook,
     usable_remotes,
@@ -58,13 +62,16 @@ class _Read:
 class BatchedLoaders:
     """The Loaders of one viewer (schema/context.py has what each method promises)."""
 
-    def __init__(self, database: Database, user: User | None) -> None:
+    def __init__(self, database: Database, roster: Roster, sight: Sight) -> None:
         self._database = database
-        self._user = user
+        self._roster = roster
+        self._sight = sight
+        self._user = sight.user
         self._runs: DataLoader[str, Run | None] = self._loader(self._read_runs)
         self._messages: DataLoader[str, Message | None] = self._loader(self._parts_reader(get_messages))
         self._tool_calls: DataLoader[str, ToolCall | None] = self._loader(self._read_calls)
         self._model_calls: DataLoader[str, ModelCall | None] = self._loader(self._parts_reader(get_model_calls))
+        self._agents_of_runs: DataLoader[str, Agent | None] = DataLoader(self._read_agents_of_runs, cache=False)
         self._pending_calls: DataLoader[str, list[ToolCall] | None] = self._loader(pending_calls)
         self._usage: DataLoader[str, Usage | None] = self._loader(usage_of_runs)
         self._purses: DataLoader[str, Purse | None] = self._loader(get_purses)
@@ -87,23 +94,27 @@ class BatchedLoaders:
         self._reads: DataLoader[_Read, Any] = DataLoader(self._read_all, cache=False)
 
     async def run(self, run_id: str) -> Run | None:
-        """The viewer's run with this id."""
+        """The run with this id, where the viewer may see it."""
         return await loaded(self._runs, run_id) if prefix_of(run_id) == "run" else None
 
     async def message(self, message_id: str) -> Message | None:
-        """A message of one of the viewer's runs."""
+        """A message of such a run."""
         return await loaded(self._messages, message_id) if prefix_of(message_id) == "msg" else None
 
     async def tool_call(self, call_id: str) -> ToolCall | None:
-        """A tool call of one of the viewer's runs, or one that the viewer may decide."""
+        """A tool call of such a run, or one that the viewer may decide."""
         return await loaded(self._tool_calls, call_id) if prefix_of(call_id) == "call" else None
+
+    async def agent_of_run(self, run_id: str) -> Agent | None:
+        """The agent, as it is now, of a run that has shown something to the viewer; None where it can't be had."""
+        return await loaded(self._agents_of_runs, run_id)
 
     async def pending_calls(self, run_id: str) -> Sequence[ToolCall]:
         """The calls that wait for a decision or for a client, in a run and below it."""
         return await loaded(self._pending_calls, run_id) or ()
 
     async def model_call(self, call_id: str) -> ModelCall | None:
-        """A model call of one of the viewer's runs."""
+        """A model call of such a run."""
         return await loaded(self._model_calls, call_id) if prefix_of(call_id) == "mdl" else None
 
     async def agent(self, agent_id: str) -> StoredAgent | None:
@@ -199,7 +210,7 @@ class BatchedLoaders:
         return read
 
     def _read_runs(self, connection: Any, ids: Sequence[str]) -> dict[str, Run]:
-        return visible_runs(self._user, get_runs(connection, ids))
+        return visible_runs(self._sight, get_runs(connection, ids))
 
     def _read_agents(self, connection: Any, ids: Sequence[str]) -> dict[str, StoredAgent]:
         user = self._user
@@ -221,7 +232,7 @@ class BatchedLoaders:
 
     def _read_calls(self, connection: Any, ids: Sequence[str]) -> dict[str, ToolCall]:
         calls = get_calls(connection, ids)
-        return visible_calls(self._user, calls, get_runs(connection, sorted({call.run_id for call in calls.values()})))
+        return visible_calls(self._sight, calls, get_runs(connection, sorted({call.run_id for call in calls.values()})))
 
     def _parts_reader(
         self, get: Callable[[Any, Sequence[str]], dict[str, Part]]
@@ -231,9 +242,22 @@ class BatchedLoaders:
         def read(connection: Any, ids: Sequence[str]) -> dict[str, Part]:
             parts = get(connection, ids)
             runs = get_runs(connection, sorted({part.run_id for part in parts.values()}))
-            return visible_parts(self._user, parts, runs)
+            return visible_parts(self._sight, parts, runs)
 
         return read
+
+    async def _read_agents_of_runs(self, run_ids: list[str]) -> list[Agent | None]:
+        """One read of all the runs, and what the roster reads of each that is of a stored agent, together."""
+        runs = await self._database.read(get_runs, list(dict.fromkeys(run_ids)))
+
+        async def agent_of(run: Run) -> Agent | None:
+            try:
+                return await self._roster.of_run(run, self.read)
+            except Refused:
+                return None
+
+        agents = dict(zip(runs, await asyncio.gather(*map(agent_of, runs.values())), strict=True))
+        return [agents.get(run_id) for run_id in run_ids]
 
     async def _read_all(self, reads: list[_Read]) -> list[Any]:
         return await self._database.read(_call_all, reads)

@@ -11,6 +11,7 @@ from strawberry.schema.config import StrawberryConfig
 
 from engine.user import User
 from models.clock import Clock, system_clock
+from resolvers.access import Sight
 from resolvers.agents import (
     create_agent,
     delete_agent,
@@ -118,10 +119,15 @@ class Query:
     run = strawberry.field(
         resolver=get_run,
         graphql_type=AgentRun | None,
-        description="One of the viewer's runs; null where there is no such run, and where it is someone else's.",
+        description=(
+            "One of the viewer's runs, or for administrators anybody's; null where there is no such run, and where it "
+            "is someone else's."
+        ),
     )
     runs = strawberry.field(
-        resolver=list_runs, graphql_type=Connection[AgentRun], description="The viewer's runs, newest first."
+        resolver=list_runs,
+        graphql_type=Connection[AgentRun],
+        description="The viewer's runs, newest first; for administrators anybody's, where the filter says so.",
     )
     approvals = strawberry.field(
         resolver=list_approvals,
@@ -457,5 +463,6 @@ def build_schema(extensions: Iterable[type[SchemaExtension] | Callable[[], Schem
 
 def new_context(engine: Engine, user: User | None, request_id: str, *, clock: Clock = system_clock) -> RequestContext:
     """The context of one HTTP request or one WebSocket; `user` is None where nobody is signed in."""
-    loaders = BatchedLoaders(engine.database, user)
+    sight = Sight(user, sees_all_runs=user is not None and engine.is_admin(user))
+    loaders = BatchedLoaders(engine.database, engine.roster, sight)
     return RequestContext(user=user, engine=engine, request_id=request_id, loaders=loaders, clock=clock)

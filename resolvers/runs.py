@@ -7,13 +7,12 @@ from typing import Annotated, Any
 import strawberry
 
 from engine.errors import Refused
-from engine.user import User
 from models.run import Run, RunQuery, count_runs, find_runs
 from models.text import clean
 from resolvers.attachments import attachments_of
 from schema.connections import After, Before, First, Last, Page, Paging, page
-from schema.context import Info
-from schema.errors import BadUserInput, user_errors
+from schema.context import Info, RequestContext
+from schema.errors import BadUserInput, Forbidden, user_errors
 from schema.given import given
 from schema.operations import (
     ForkRunInput,
@@ -31,12 +30,12 @@ UNSET: Any = strawberry.UNSET
 
 RunId = Annotated[strawberry.ID, strawberry.argument(name="id", description="The run's id.")]
 Filter = Annotated[
-    RunFilter | None, strawberry.argument(description="Which runs are meant; all of the viewer's without it.")
+    RunFilter | None, strawberry.argument(description="Which runs are meant; all of the viewer's own without it.")
 ]
 
 
 async def get_run(info: Info, run_id: RunId) -> Run | None:
-    """The viewer's run, or None."""
+    """The run, where the viewer may see it, or None."""
     return await info.context.loaders.run(run_id)
 
 
@@ -48,29 +47,41 @@ async def list_runs(
     last: Last = UNSET,
     before: Before = UNSET,
 ) -> Page[Run]:
-    """A page of the viewer's runs, newest first. Raises BadUserInput."""
-    query = query_of(info.context.viewer, filter)
+    """A page of runs, newest first: the viewer's, or whose the filter names. Raises BadUserInput and Forbidden."""
+    query = query_of(info.context, filter)
     paging = Paging(first, after, last, before)
     return await page(info.context, "runs", paging, find=find_runs, count=count_runs, of=query)
 
 
-def query_of(user: User, wanted: RunFilter | None) -> RunQuery:
-    """The user's own runs that fulfil the filter. Raises BadUserInput."""
+def query_of(context: RequestContext, wanted: RunFilter | None) -> RunQuery:
+    """The runs that fulfil the filter, where the viewer may list them. Raises BadUserInput and Forbidden."""
     conditions = given(wanted)
     if conditions is None:
-        return RunQuery(user_id=user.id)
-    status, metadata = given(conditions.status), given(conditions.metadata)
+        return RunQuery(user_id=context.viewer.id)
+    status, finish, metadata = given(conditions.status), given(conditions.finish), given(conditions.metadata)
     if metadata is not None and not isinstance(metadata, dict):
         raise BadUserInput("`metadata` must be an object.")
     agent, parent_id, search = (given(text) for text in (conditions.agent, conditions.parent_id, conditions.search))
     return RunQuery(
-        user_id=user.id,
+        user_id=_owner_of(context, conditions),
         status=None if status is None else tuple(status),
+        finish=None if finish is None else tuple(finish),
         agent=None if agent is None else clean(agent),
         parent_id=None if parent_id is None else clean(parent_id),
         search=None if search is None else clean(search).strip(),
         metadata=metadata,
+        created_after=given(conditions.created_after),
+        created_before=given(conditions.created_before),
     )
+
+
+def _owner_of(context: RequestContext, wanted: RunFilter) -> str | None:
+    """Whose runs are meant, None for everybody's. Raises Forbidden unless they are the viewer's to list."""
+    user_id, own = given(wanted.user_id), context.viewer.id
+    owner = clean(user_id) if user_id is not None else None if given(wanted.everyone) else own
+    if owner != own and not context.is_admin:
+        raise Forbidden("Only administrators list the runs of other users.")
+    return owner
 
 
 Start = Annotated[StartRunInput, strawberry.argument(description="What to start.")]

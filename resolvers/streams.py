@@ -53,8 +53,8 @@ async def watch_runs(
     info: Info,
     filter: Filter = UNSET,  # noqa: A002 - the argument's promised name
 ) -> AsyncGenerator[RunChange, None]:
-    """Every change of the viewer's runs. Raises BadUserInput."""
-    return info.context.engine.watching.runs(query_of(info.context.viewer, filter))
+    """Every change of the runs that `list_runs` would list. Raises BadUserInput and Forbidden."""
+    return info.context.engine.watching.runs(query_of(info.context, filter))
 
 
 async def watch_messages(info: Info, run_id: WatchedRun, after_seq: AfterSeq = 0) -> AsyncGenerator[Message, None]:

@@ -51,8 +51,8 @@ class ToolResultBlock:
 
 
 _URL = (
-    "Where it can be read. An attachment's is a path of this server, read with the same sign-in by its owner alone; of "
-    "what is part of the message it is a `data:` URL."
+    "Where it can be read. An attachment's is a path of this server, read with the same sign-in by its owner and "
+    "administrators; of what is part of the message it is a `data:` URL."
 )
 
 

@@ -21,6 +21,12 @@ async def _child_run(root: strawberry.Parent[ToolCallRecord], info: Info) -> Any
     return None if root.child_run_id is None else await info.context.loaders.run(root.child_run_id)
 
 
+async def _input_schema(root: strawberry.Parent[ToolCallRecord], info: Info) -> Any:
+    agent = await info.context.loaders.agent_of_run(root.run_id)
+    tool = None if agent is None else agent.toolbox.get(root.name)
+    return None if tool is None else tool.parameters.schema
+
+
 def _expires_at(root: strawberry.Parent[ToolCallRecord]) -> Any:
     return root.expires_at if root.state is ToolCallState.WAITING else None
 
@@ -39,6 +45,13 @@ class ToolCall(Node):
     )
     name: str = strawberry.field(description="The tool's name.")
     input: JSON = strawberry.field(description="The arguments that the tool is called with.")
+    input_schema: JSON | None = strawberry.field(
+        resolver=_input_schema,
+        description=(
+            "What the tool takes, as a JSON Schema, by the run's agent as it is now: for a form. Null where that agent "
+            "has no such tool any more, and for tools of remotes."
+        ),
+    )
     state: ToolCallState = strawberry.field(description="Where the call stands.")
     result: JSON | None = strawberry.field(
         description="What came of it, as the model reads it; null while there is nothing."

@@ -150,7 +150,7 @@ class ChatMessage(Node):
     text: str = strawberry.field(description="What it says: of an agent all that it said in the turn, in order.")
     reasoning: str = strawberry.field(description="What the agent thought, as far as the model told; else empty.")
     run_id: strawberry.ID | None = strawberry.field(
-        description="The run whose turn it is, which its owner alone can see; null where there is none."
+        description="The run whose turn it is, which its owner can see, and administrators; null where there is none."
     )
     status: ChatMessageStatus = strawberry.field(description="Where it stands.")
     created_at: DateTime = strawberry.field(description="When it was posted, or begun.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import strawberry
 
+from engine.agent import Agent as CodeAgent
 from engine.user import User
 from models.agent import StoredAgent
 from models.call import ToolCall
@@ -39,15 +40,19 @@ class Loaders(Protocol):
     """
 
     async def run(self, run_id: str) -> Run | None:
-        """The viewer's run with this id."""
+        """The run with this id, where the viewer may see it."""
         ...
 
     async def message(self, message_id: str) -> Message | None:
-        """A message of one of the viewer's runs."""
+        """A message of such a run."""
         ...
 
     async def tool_call(self, call_id: str) -> ToolCall | None:
-        """A tool call of one of the viewer's runs, or one that the viewer may decide."""
+        """A tool call of such a run, or one that the viewer may decide."""
+        ...
+
+    async def agent_of_run(self, run_id: str) -> CodeAgent | None:
+        """The agent, as it is now, of a run that has shown something to the viewer; None where it can't be had."""
         ...
 
     async def shares(self, agent_id: str) -> Sequence[str]:
@@ -59,7 +64,7 @@ class Loaders(Protocol):
         ...
 
     async def model_call(self, call_id: str) -> ModelCall | None:
-        """A model call of one of the viewer's runs."""
+        """A model call of such a run."""
         ...
 
     async def agent(self, agent_id: str) -> StoredAgent | None:
@@ -145,6 +150,11 @@ class RequestContext:
         if self.user is None:
             raise RuntimeError("a field was reached without a signed-in user")
         return self.user
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether an administrator is signed in."""
+        return self.user is not None and self.engine.is_admin(self.user)
 
 
 Info: TypeAlias = strawberry.Info[RequestContext, None]

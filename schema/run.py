@@ -218,6 +218,19 @@ class RunFilter:
     metadata: JSON | None = strawberry.field(
         description="Its metadata is equal to this object at the keys that this object has.", default=UNSET
     )
+    finish: list[FinishReason] | None = strawberry.field(
+        description="Its last generation stopped for one of these reasons.", default=UNSET
+    )
+    created_after: DateTime | None = strawberry.field(description="It was begun then or later.", default=UNSET)
+    created_before: DateTime | None = strawberry.field(description="It was begun earlier than this.", default=UNSET)
+    user_id: str | None = strawberry.field(
+        description="It belongs to this user; to another than the viewer for administrators alone, else FORBIDDEN.",
+        default=UNSET,
+    )
+    everyone: bool | None = strawberry.field(
+        description="Whoever it belongs to, rather than the viewer's alone: for administrators, else FORBIDDEN.",
+        default=UNSET,
+    )
 
 
 __all__ = ["AgentRun", "PendingInput", "RunChange", "RunError", "RunFilter", "as_agent_run"]

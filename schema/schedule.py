@@ -42,8 +42,8 @@ class Schedule(Node):
     last_run: AgentRun | None = strawberry.field(
         resolver=_last_run,
         description=(
-            "The run that its last successful tick began or spoke to; null before the first, and where the viewer is "
-            "not that run's owner."
+            "The run that its last successful tick began or spoke to; null before the first, and where the viewer may "
+            "not read that run."
         ),
     )
     last_error: str | None = strawberry.field(

@@ -21,7 +21,7 @@ def _roles(root: strawberry.Parent[User]) -> Any:
 
 
 def _is_admin(root: strawberry.Parent[User], info: Info) -> Any:
-    return info.context.engine.config.admin_role in root.roles
+    return info.context.engine.is_admin(root)
 
 
 async def _usage_today(root: strawberry.Parent[User], info: Info) -> Any:
@@ -42,7 +42,8 @@ class Viewer:
     id: str = strawberry.field(description="The user's id: the `sub` of the token.")
     roles: list[str] = strawberry.field(resolver=_roles, description="The user's roles, in alphabetical order.")
     is_admin: bool = strawberry.field(
-        resolver=_is_admin, description="Whether the user holds the role of administrators."
+        resolver=_is_admin,
+        description="Whether the user holds the role of administrators, who may read and cancel everybody's runs.",
     )
     usage_today: Usage = strawberry.field(
         resolver=_usage_today, description="What the model calls of the user's runs used since midnight UTC."

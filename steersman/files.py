@@ -1,4 +1,4 @@
-"""Attachments over HTTP: each given to its owner alone, so that no browser runs what is in it."""
+"""Attachments over HTTP: each given to who may read its owner's runs, so that no browser runs what is in it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from engine.engine import Engine
 from engine.files.store import FilesAway
+from engine.user import User
 from models.attachment import PREFIX, Attachment, get_attachments
 from models.ids import prefix_of
 from schema.blocks import FILES
@@ -41,7 +42,7 @@ def route(sign_in: SignIn, engine: Callable[[], Engine]) -> BaseRoute:
             return _refusal(str(error), 503, {"Retry-After": "5"})
         if signed_in is None:
             return _refusal("Sign in to read this: send `Authorization: Bearer <token>`.", 401, _BEARER)
-        return await _given(request, signed_in.user.id, engine())
+        return await _given(request, signed_in.user, engine())
 
     return Route(f"{FILES}{{id:path}}", get, methods=["GET"])
 
@@ -49,13 +50,14 @@ def route(sign_in: SignIn, engine: Callable[[], Engine]) -> BaseRoute:
 _BEARER = {"WWW-Authenticate": "Bearer"}
 
 
-async def _given(request: Request, user_id: str, engine: Engine) -> Response:
-    """The user's own attachment; one that is missing and someone else's look the same."""
+async def _given(request: Request, user: User, engine: Engine) -> Response:
+    """The user's own attachment, or an administrator's to read; missing and someone else's look the same."""
     identifier = request.path_params["id"]
-    own = {}
+    found = {}
     if prefix_of(identifier) == PREFIX:
-        own = await engine.database.read(get_attachments, [identifier], user_id)
-    attachment = own.get(identifier)
+        owner = None if engine.is_admin(user) else user.id
+        found = await engine.database.read(get_attachments, [identifier], owner)
+    attachment = found.get(identifier)
     if attachment is None:
         return _refusal("There is no such file.", 404)
     headers = headers_of(attachment)

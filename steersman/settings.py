@@ -176,8 +176,8 @@ class Settings:
         "admin",
         reading.text,
         "role",
-        "The role of administrators: they may create schedules whose runs belong to another user, such as a service "
-        "user.",
+        "The role of administrators: they may read and cancel everybody's runs, see everybody's figures, and create "
+        "schedules whose runs belong to another user, such as a service user.",
     )
     webhook_private: bool = _setting(
         False,

@@ -153,14 +153,12 @@ class Remotes:
         call = await self._shop.database.read(get_remote_call, call_id) if known else None
         if call is None:
             raise NotFound("There is no such call.", field=("call_id",))
-        is_late = call.deadline is not None and call.deadline <= self._shop.clock()
-        owner = await self._answered_for(user, call)
-        if is_late and owner is not None:
+        if (owner := await self._answered_for(user, call)) is None:
+            raise NotFound("There is no such call.", field=("call_id",))
+        if call.deadline is not None and call.deadline <= self._shop.clock():
             return False
         try:
-            await self._runs.complete(
-                owner or user, run_id=call.run_id, call_id=call.call_id, result=result, is_error=is_error
-            )
+            await self._runs.complete(owner, run_id=call.run_id, call_id=call.call_id, result=result, is_error=is_error)
         except CallAlreadyDecided:
             return False
         except (RunNotFound, CallNotFound):

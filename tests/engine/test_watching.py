@@ -234,7 +234,7 @@ async def test_what_is_watched_is_read_from_the_database(tmp_path: Path) -> None
         with pytest.raises(StreamNotFound):
             await anext(watching.stream("str_none"))
         assert await rows.newest_run_ids(RunQuery(agent="helper"), 10) == [run.id]
-        assert await rows.matching_run_ids(RunQuery(search="FIRST")) == {run.id}
+        assert await rows.newest_run_ids(RunQuery(search="FIRST"), 10) == [run.id]
         async with aclosing(watching.messages(run.id)) as messages, aclosing(watching.run(run.id)) as runs:
             assert [(await anext(messages)).seq for _ in range(2)] == [1, 2]
             assert (await anext(runs)).title == "first"

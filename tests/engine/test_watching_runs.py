@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.watching import KEPT, RunChange, _Shown
-from models.enums import RunStatus
+from models.enums import FinishReason, RunStatus
 from models.run import Run, RunQuery
 from tests.support.watched import ALICE, Client, House, quiet
 
@@ -86,9 +86,10 @@ async def test_runs_with_a_filter_tells_who_begins_and_ceases_to_match() -> None
     [
         (replace(ALICE, search="bear"), {"title": "A Bear"}),
         (replace(ALICE, metadata={"tag": 1}), {"metadata": {"tag": 1}}),
+        (replace(ALICE, finish=(FinishReason.STUCK,)), {"finish": FinishReason.STUCK}),
     ],
 )
-async def test_title_and_metadata_may_begin_and_cease_to_match(query: RunQuery, values: dict[str, object]) -> None:
+async def test_what_can_change_may_begin_and_cease_to_match(query: RunQuery, values: dict[str, object]) -> None:
     """Whatever of a filter can change is followed."""
     house = House()
     run_id = house.open()
@@ -96,7 +97,7 @@ async def test_title_and_metadata_may_begin_and_cease_to_match(query: RunQuery, 
     await quiet()
     house.change(run_id, **values)
     await quiet()
-    house.change(run_id, title="x", metadata={})
+    house.change(run_id, title="x", metadata={}, finish=None)
     await quiet()
     assert told(client) == [("ADDED", run_id), ("REMOVED", run_id)]
     await client.leave()
@@ -172,6 +173,37 @@ def test_a_long_watch_does_not_grow_without_end() -> None:
         change = shown.change(run.id, replace(run, revision=2))
         assert change is not None
         assert change.kind == "CHANGED"
+
+
+def test_a_long_filtered_watch_does_not_grow_either() -> None:
+    """An older run that ceases to match is told as REMOVED; one that never could match is told of never."""
+    run = Run(id="", user_id="alice", agent="helper", status=RunStatus.FAILED, created_at=0, updated_at=0)
+    runs = [replace(run, id=f"run_{number:08}") for number in range(2 * KEPT)]
+    shown = _Shown(RunQuery(agent="helper", status=(RunStatus.FAILED,)), [], "")
+    assert {change.kind for run in runs if (change := shown.change(run.id, run))} == {"ADDED"}
+    assert len(shown) <= KEPT
+    oldest, newest = runs[0], runs[-1]
+    for one in (oldest, newest):
+        assert shown.change(one.id, replace(one, revision=2, status=RunStatus.RUNNING)) == RunChange(
+            "REMOVED", one.id, None
+        )
+    assert shown.change(oldest.id, replace(oldest, revision=3, agent="other", status=RunStatus.RUNNING)) is None
+    assert shown.change(newest.id, replace(newest, revision=3, status=RunStatus.RUNNING)) is None
+
+
+async def test_a_filtered_list_is_begun_with_its_newest_runs_alone() -> None:
+    """However many match: the older ones are known by their age."""
+    house = House()
+    runs = [house.open(status=RunStatus.RUNNING) for _ in range(KEPT + 30)]
+    client = Client(house.watching.runs(RunQuery(status=(RunStatus.RUNNING,))))
+    await quiet()
+    for run_id in (runs[0], runs[-1]):
+        house.change(run_id, title="changed")
+        await quiet()
+        house.change(run_id, status=RunStatus.COMPLETED)
+        await quiet()
+    assert told(client) == [(kind, run_id) for run_id in (runs[0], runs[-1]) for kind in ("CHANGED", "REMOVED")]
+    await client.leave()
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(RunStatus), st.integers(0, 3)), max_size=30))

@@ -8,14 +8,14 @@ import pytest
 
 from models.call import calls_of_steps, count_calls, find_calls, get_calls
 from models.database import Database
-from models.enums import RunStatus
+from models.enums import FinishReason, RunStatus
 from models.message import count_messages, find_messages, get_messages, messages_after
 from models.model_call import count_model_calls, find_model_calls, get_model_calls
 from models.page import BadCursor, Slice, Window
-from models.run import Run, RunQuery, count_runs, find_runs, get_run, get_runs, matching_run_ids
+from models.run import Run, RunQuery, count_runs, find_runs, get_run, get_runs, matching_run_ids, newest_run_ids
 from models.usage import Usage
 from tests.support.desk import dice_of
-from tests.support.rows import a_call, a_message, a_model_call, a_run, store
+from tests.support.rows import NOW, a_call, a_message, a_model_call, a_run, store
 
 SOME_RUNS = 23
 
@@ -31,8 +31,10 @@ async def runs(database: Database) -> list[Run]:
             status=dice.choice(list(RunStatus)),
             title=dice.choice([None, "\u00c4pfel zählen", "Sums of A", "50% off_x"]),
             metadata=dice.choice([{}, {"a": 1}, {"a": 1, "b": {"c": [1, None]}}, {"a": "1"}]),
+            finish=dice.choice([None, *FinishReason]),
+            created_at=NOW + number,
         )
-        for _ in range(SOME_RUNS)
+        for number in range(SOME_RUNS)
     ]
     await store(database, *made)
     child = a_run(parent_id=made[0].id)
@@ -58,6 +60,14 @@ QUERIES = [
     RunQuery(metadata={"b": {"c": [1, None]}}),
     RunQuery(metadata={"missing": None}),
     RunQuery(metadata={"a": 1}, search="sums", status=tuple(RunStatus)),
+    RunQuery(finish=(FinishReason.STOP, FinishReason.ERROR, FinishReason.STUCK)),
+    RunQuery(finish=()),
+    RunQuery(finish=tuple(FinishReason), search="a"),
+    RunQuery(created_after=NOW + 5),
+    RunQuery(created_before=NOW + 5),
+    RunQuery(created_after=NOW + 5, created_before=NOW + 15, user_id="alice"),
+    RunQuery(created_after=NOW + 5, created_before=NOW + 5),
+    RunQuery(created_after=NOW + 5, created_before=NOW + 15, search="a"),
 ]
 
 
@@ -71,6 +81,7 @@ async def test_a_filter_means_the_same_in_sql_and_in_python(
     assert [run.id for run in found.rows] == expected
     assert await database.read(count_runs, query) == len(expected)
     assert await database.read(matching_run_ids, query) == set(expected)
+    assert await database.read(newest_run_ids, query, 3) == expected[:3]
 
 
 async def test_the_children_of_a_run_are_found(database: Database, runs: list[Run]) -> None:

@@ -28,6 +28,17 @@ async def test_a_call_counts_once_in_the_part_in_which_it_was_begun(database: Da
     assert found.total.usage == Usage(4, 8, 12, 16, Decimal("0.4"))
 
 
+async def test_parts_that_end_between_milliseconds_hold_what_they_say(database: Database) -> None:
+    """A call of each millisecond, in a span that its parts do not divide: each part has as many as it is long."""
+    run = a_run()
+    calls = [a_model_call(run, step, Usage(), started_at=NOW + step) for step in range(100)]
+    await store(database, run, *calls)
+    for parts in (1, 3, 7, 64, 99, 100):
+        found = await database.read(statistics, Span(NOW, NOW + 100, parts, run.user_id))
+        assert [part.figures.calls for part in found.parts] == [part.end - part.start for part in found.parts]
+        assert (found.parts[0].start, found.parts[-1].end, found.total.calls) == (NOW, NOW + 100, 100)
+
+
 async def test_others_count_only_where_everybody_is_looked_at(database: Database) -> None:
     """By user then, the dearest first; by agent in either case."""
     cheap, dear = a_run(), a_run(user_id="bob", agent="other")

@@ -64,6 +64,8 @@ async def test_a_refund_waits_is_approved_and_happens(tmp_path: Path) -> None:
             *("refund", {"order": "A-1", "amount": 150}, "WAITING"),
             "owner",
         )
+        assert call["inputSchema"]["required"] == ["order", "amount"]
+        assert call["inputSchema"]["properties"]["order"] == {"type": "string", "description": "which."}
         events = await alice.watch(documents.WATCH_RUN_STREAM, runId=run["id"])
         w.play(Script().text("Refunded."))
         done = await phone.done(documents.DECIDE, **decided(run["id"], call))

@@ -34,9 +34,9 @@ async def w(tmp_path: Path) -> AsyncIterator[World]:
         yield it
 
 
-async def fetched(w: World, url: str, sub: str | None = "alice", **headers: str) -> httpx2.Response:
+async def fetched(w: World, url: str, sub: str | None = "alice", *roles: str, **headers: str) -> httpx2.Response:
     """What a user gets at a path of the server."""
-    token = None if sub is None else w.token(sub)
+    token = None if sub is None else w.token(sub, *roles)
     async with httpx2.AsyncClient(headers=bearer(token), verify=TLS, trust_env=False) as http:
         return await http.get(f"{w.server.url}{url}", headers=headers)
 
@@ -99,6 +99,13 @@ async def test_missing_and_foreign_files_look_the_same(w: World) -> None:
         assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
         wrong = await fetched(w, path, None, Authorization="Bearer nonsense")
         assert wrong.status_code == 401
+
+
+async def test_an_administrator_reads_what_is_attached_to_another_s_run(w: World) -> None:
+    """As all else of the run; a role of another name opens nothing."""
+    image, *_ = await shown(w, w.client("alice"), CAT)
+    assert (await fetched(w, image["url"], "root", "admin")).content == PNG
+    assert (await fetched(w, image["url"], "root", "boss")).status_code == 404
 
 
 async def test_a_fork_s_attachments_stay_readable(w: World) -> None:

@@ -38,9 +38,30 @@ async def test_one_tool_type_is_two_tools_under_two_names(tmp_path: Path) -> Non
             agent = (await alice.done(documents.SET_RESOURCE, **set_one))["agent"]
         assert {one["key"]: one["value"] for one in agent["resources"]["nodes"]} == TWO_WORDS
         run = await alice.settled((await alice.start("Greet Bob", agent="ada"))["id"])
-        results = [call["result"] for call in run["toolCalls"]["nodes"]]
-        assert results == ["Hello, Bob!", "Goodbye, Bob!"]
+        calls = run["toolCalls"]["nodes"]
+        assert [call["result"] for call in calls] == ["Hello, Bob!", "Goodbye, Bob!"]
+        assert [call["inputSchema"]["required"] for call in calls] == [["who"], ["who"]]
         assert [one["name"] for one in w.model.requests[0].body["tools"]] == ["goodbye", "hello"]
+
+
+async def test_a_call_of_a_tool_that_is_gone_tells_no_schema_of_it(tmp_path: Path) -> None:
+    """Null as soon as the agent has no tool of that name, or is deleted; the rest of the call stays."""
+    async with world(tmp_path, types=TYPES) as w:
+        w.play(Script().tool("hello", {"who": "Bob"}).tool("goodbye", {"who": "Bob"}), Script().text("Greeted."))
+        alice = w.client("alice")
+        agent = (await alice.done(documents.CREATE_AGENT, kind="expert", name="Ada"))["agent"]["id"]
+        for key, value in TWO_WORDS.items():
+            await alice.done(documents.SET_RESOURCE, agentId=agent, key=key, kind="tools", value=value)
+        run_id = (await alice.settled((await alice.start("Greet Bob", agent=agent))["id"]))["id"]
+
+        async def known() -> list[bool]:
+            return [call["inputSchema"] is not None for call in (await alice.run(run_id))["toolCalls"]["nodes"]]
+
+        assert await known() == [True, True]
+        await alice.done(documents.DELETE_RESOURCE, agentId=agent, key="hello", kind="tools")
+        assert await known() == [False, True]
+        await alice.done(documents.DELETE_AGENT, id=agent)
+        assert await known() == [False, False]
 
 
 async def test_tools_read_the_documents_as_they_are_now(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ async def test_the_same_key_creates_one_schedule(tmp_path: Path) -> None:
 
 
 async def test_an_administrator_schedules_for_a_service_user(tmp_path: Path) -> None:
-    """The runs are the service user's; both see the schedule, the administrator not the run, and either deletes it."""
+    """The runs are the service user's; both see the schedule and its last run, and either deletes it."""
     clock = ManualClock()
     async with world(tmp_path, settings={**FAST, "admin_role": "chief"}, clock=clock) as w:
         answering(w)
@@ -158,7 +158,7 @@ async def test_an_administrator_schedules_for_a_service_user(tmp_path: Path) -> 
         run = await service.settled(after["lastRun"]["id"])
         assert run["userId"] == "svc-nightly"
         (seen,) = await listed(root)
-        assert (seen["id"], seen["lastRun"]) == (schedule["id"], None)
+        assert (seen["id"], seen["lastRun"]) == (schedule["id"], {"id": run["id"]})
         assert await listed(w.client("bob")) == []
         await root.done(documents.DELETE_SCHEDULE, id=schedule["id"])
         assert await listed(service) == []

@@ -152,7 +152,7 @@ CHATTING: list[tuple[str, dict[str, Any], list[str]]] = [
     (documents.POST_MESSAGE, {"threadId": "thread", "text": "x"}, ["threadId"]),
     (documents.CREATE_AGENT, {"kind": "helper", "name": "x", "mainChatId": "chat"}, ["mainChatId"]),
 ]
-SUBSCRIPTIONS = [
+SUBSCRIPTIONS: list[tuple[str, dict[str, Any]]] = [
     (documents.WATCH_RUN, {"id": "run"}),
     (documents.WATCH_MESSAGES, {"runId": "run"}),
     (documents.WATCH_STREAM, {"streamId": "stream"}),
@@ -321,6 +321,90 @@ async def test_a_key_of_anothers_is_a_new_key(scene: Scene) -> None:
     await scene.alice.settled(second["id"])
     assert first["id"] != second["id"]
     assert second["userId"] == "alice"
+
+
+# ---------------------------------------------------------------- administrators
+
+
+OF_RUNS = [query for query in QUERIES if any(f"${name}" in query for name in ("run", "message", "call", "model"))]
+
+
+@pytest.mark.parametrize("query", OF_RUNS)
+async def test_an_administrator_reads_what_the_owner_reads(scene: Scene, query: str) -> None:
+    """A run and all of its parts, to the letter; of agents, chats and all else he is as much a stranger as Bob."""
+    root = scene.world.client("root", "admin")
+    named = {name: value for name, value in scene.ids.items() if f"${name}" in query}
+    answer = await root.answer(query, **named)
+    assert "errors" not in answer
+    assert answer == await scene.alice.answer(query, **named)
+
+
+@pytest.mark.parametrize("query", [query for query in QUERIES if query not in OF_RUNS])
+async def test_an_administrator_reads_nothing_else_of_anothers(scene: Scene, query: str) -> None:
+    """Word for word what Bob is answered."""
+    named = {name: value for name, value in scene.ids.items() if f"${name}" in query}
+    root = scene.world.client("root", "admin")
+    assert await root.answer(query, **named) == await scene.bob.answer(query, **named)
+
+
+@pytest.mark.parametrize(("mutation", "given"), [each for each in MUTATIONS if each[0] != documents.CANCEL])
+async def test_an_administrator_does_nothing_in_anothers_name(
+    scene: Scene, mutation: str, given: dict[str, Any]
+) -> None:
+    """FORBIDDEN, as the run is there to be seen; a missing one is still RUN_NOT_FOUND, and nothing changes."""
+    root = scene.world.client("root", "admin")
+    before = await scene.alice.run(scene.ids["run"])
+    assert await root.refusal(mutation, **of(scene.ids, given)) == ("FORBIDDEN", ["input", "runId"])
+    assert await root.refusal(mutation, **of(MISSING, given)) == ("RUN_NOT_FOUND", ["input", "runId"])
+    assert await scene.alice.run(scene.ids["run"]) == before
+    assert await scene.world.run_ids() == [scene.ids["run"]]
+
+
+@pytest.mark.parametrize(("mutation", "given", "field"), [*KEEPING, *CHATTING])
+async def test_an_administrator_changes_nothing_else_of_anothers(
+    scene: Scene, mutation: str, given: dict[str, Any], field: list[str]
+) -> None:
+    """NOT_FOUND, as for everybody."""
+    root = scene.world.client("root", "admin")
+    assert await root.refusal(mutation, **of(scene.ids, given)) == ("NOT_FOUND", ["input", *field])
+
+
+async def test_an_administrator_watches_and_stops_anothers_run(scene: Scene) -> None:
+    """Every subscription of it shows how it ends; the owner's own does too."""
+    root, run_id = scene.world.client("root", "admin"), scene.ids["run"]
+    feeds = [await root.watch(watched, **of(scene.ids, given)) for watched, given in SUBSCRIPTIONS[:4]]
+    owner = await scene.alice.watch_run(run_id)
+    assert (await root.cancel(run_id))["id"] == run_id
+    await owner.until(lambda feed: feed.items and feed.items[-1]["status"] == "CANCELLED")
+    await feeds[0].until(lambda feed: feed.items and feed.items[-1]["status"] == "CANCELLED")
+    await feeds[1].until(lambda feed: feed.items)
+    for feed in feeds[2:]:
+        await feed.sees("RunResult")
+    assert await root.refusal(documents.CANCEL, runId=MISSING["run"]) == ("RUN_NOT_FOUND", ["input", "runId"])
+
+
+async def test_an_administrator_lists_and_is_told_of_everybodys_runs(scene: Scene) -> None:
+    """Where the filter says so; without it his own, and to Bob it is FORBIDDEN, in a list and live."""
+    root, listed = (
+        scene.world.client("root", "admin"),
+        "query ($f: RunFilter) { runs(filter: $f) { nodes { userId } } }",
+    )
+    everyone, hers = {"everyone": True, "status": ["RUNNING"]}, {"userId": "alice"}
+    assert (await root.ask(listed, f=everyone))["runs"]["nodes"] == [{"userId": "alice"}]
+    assert (await root.ask(listed, f=hers))["runs"]["nodes"] == [{"userId": "alice"}]
+    assert (await root.ask(listed))["runs"]["nodes"] == []
+    feeds = [await root.watch(documents.WATCH_RUNS, filter=wanted) for wanted in (everyone, hers)]
+    own = await root.watch(documents.WATCH_RUNS)
+    await (await root.socket()).execute("{ viewer { id } }")
+    await scene.alice.steer(scene.ids["run"], "more")
+    for feed in feeds:
+        await feed.until(lambda feed: feed.items)
+        assert {(item["kind"], item["runId"]) for item in feed.items} == {("CHANGED", scene.ids["run"])}
+    assert own.items == []
+    for wanted in (everyone, hers):
+        assert await scene.bob.codes(listed, f=wanted) == ["FORBIDDEN"]
+        for watch in (scene.bob.watch, scene.bob.watch_events):
+            assert await (await watch(documents.WATCH_RUNS, filter=wanted)).failed() == ["FORBIDDEN"]
 
 
 # ---------------------------------------------------------------- nobody, and wrong tokens

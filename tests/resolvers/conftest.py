@@ -42,6 +42,15 @@ class NoProvider:
         raise AssertionError(request.model)
 
 
+def add(a: int) -> int:
+    """Add one.
+
+    Args:
+        a: to what.
+    """
+    return a + 1
+
+
 @pytest.fixture
 async def served(tmp_path: Path) -> AsyncIterator[Engine]:
     """A real engine that serves and runs nothing, with two agents of which one's model is not allowed."""
@@ -49,7 +58,8 @@ async def served(tmp_path: Path) -> AsyncIterator[Engine]:
     async with open_database(url) as opened:
         await opened.write(migrate)
     config = EngineConfig(url, worker=False, allowed_models=frozenset({"claude-sonnet-5-5", "model-a"}))
-    agents = Agents({"helper": Agent(system="Help.", model="model-a"), "odd": Agent(system="Be odd.", model="model-b")})
+    helper = Agent(system="Help.", model="model-a", tools=[add])
+    agents = Agents({"helper": helper, "odd": Agent(system="Be odd.", model="model-b")})
     fakes = Fakes(clock=ManualClock(NOW))
     async with open_engine(config, agents=agents, provider=NoProvider(), prices=load_prices(), fakes=fakes) as engine:
         yield engine

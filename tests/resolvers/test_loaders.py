@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from engine.engine import Engine
 from models.database import Database
 from models.enums import Role
 from models.run import Run, agent_runs
@@ -80,6 +81,19 @@ async def test_a_list_of_runs_reads_usage_and_links_together(engine: FakeEngine,
         data = await ask(context_of(engine), text)
     assert all(node["usage"]["inputTokens"] == 1 and node["parent"] for node in data["runs"]["nodes"])
     assert selects(statements) == 5
+
+
+async def test_what_a_run_s_tools_take_is_found_with_one_more_statement(served: Engine) -> None:
+    """However many calls of however many runs of agents in code are shown."""
+    runs = [a_run() for _ in range(10)]
+    await store(served.database, *runs, *(a_call(run, step) for run in runs for step in range(1, 6)))
+    text = "query ($ids: [ID!]!) { nodes(ids: $ids) { ... on AgentRun { toolCalls { nodes { name inputSchema } } } } }"
+    ids = [run.id for run in runs]
+    with counted() as statements:
+        data = await ask(context_of(served), text, ids=ids)
+    shown = [call for node in data["nodes"] for call in node["toolCalls"]["nodes"]]
+    assert [(call["name"], call["inputSchema"]["required"]) for call in shown] == [("add", ["a"])] * 50
+    assert selects(statements) == 1 + 10 + 1
 
 
 async def test_lists_of_many_runs_take_one_connection(engine: FakeEngine, database: Database) -> None:

@@ -12,11 +12,12 @@ from models.enums import ErrorCode, FinishReason, Role, RunStatus, SteerMode, To
 from models.events import Failure
 from models.run import PendingInput
 from models.usage import Usage
-from tests.support.api import BOB, ask, codes_of, context_of
+from tests.support.api import BOB, ROOT, ask, codes_of, context_of
 from tests.support.fake_engine import FakeEngine
 from tests.support.rows import NOW, a_call, a_message, a_model_call, a_run, new_id, store
 
 AT = "2027-01-15T08:00:00.000Z"
+LATER = "2027-01-15T08:01:00.000Z"
 
 
 async def test_every_field_of_a_run_is_shown(engine: FakeEngine, database: Database) -> None:
@@ -171,18 +172,58 @@ async def test_runs_are_listed_newest_first_by_pages(engine: FakeEngine, databas
         ({"metadata": {"ticket": 7}}, {"failed"}),
         ({"metadata": {"ticket": 7, "more": 1}}, set()),
         ({"parentId": "run_of_nobody\x00"}, set()),
+        ({"finish": ["ERROR"]}, {"failed"}),
+        ({"finish": ["STOP", "ERROR"], "status": ["COMPLETED"]}, {"done"}),
+        ({"finish": []}, set()),
+        ({"createdAfter": LATER}, {"failed"}),
+        ({"createdBefore": LATER}, {"done"}),
+        ({"createdAfter": AT, "createdBefore": LATER, "search": "alpha"}, {"done"}),
+        ({"userId": "alice", "everyone": False}, {"done", "failed"}),
+        ({"userId": "alice", "everyone": True}, {"done", "failed"}),
+        ({"userId": None, "everyone": None, "finish": None, "createdAfter": None}, {"done", "failed"}),
     ],
 )
 async def test_runs_are_filtered(engine: FakeEngine, database: Database, wanted: Any, expected: set[str]) -> None:
     """Every condition that is given must hold; null and left out are the same."""
     runs = {
-        "done": a_run(title="The Alpha case"),
-        "failed": a_run(agent="other", status=RunStatus.FAILED, metadata={"ticket": 7, "b": None}),
+        "done": a_run(title="The Alpha case", finish=FinishReason.STOP),
+        "failed": a_run(
+            agent="other",
+            status=RunStatus.FAILED,
+            finish=FinishReason.ERROR,
+            metadata={"ticket": 7, "b": None},
+            created_at=NOW + 60_000,
+        ),
     }
     await store(database, *runs.values(), a_run(user_id="bob", title="Alpha"))
     data = await ask(context_of(engine), LIST, filter=wanted)
     assert {node["id"] for node in data["runs"]["nodes"]} == {runs[name].id for name in expected}
     assert data["runs"]["totalCount"] == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({}, {"root's"}),
+        ({"everyone": True}, {"root's", "alice's", "bob's"}),
+        ({"everyone": True, "search": "mine"}, {"alice's"}),
+        ({"userId": "bob"}, {"bob's"}),
+        ({"userId": "bob", "everyone": True}, {"bob's"}),
+        ({"userId": "carol\x00"}, set()),
+    ],
+)
+async def test_administrators_list_the_runs_of_whom_they_name(
+    engine: FakeEngine, database: Database, wanted: Any, expected: set[str]
+) -> None:
+    """Their own where they name nobody; to all others another's list is FORBIDDEN, though it were empty."""
+    runs = {f"{name}'s": a_run(user_id=name) for name in ("root", "bob")}
+    runs["alice's"] = a_run(user_id="alice", title="Mine")
+    await store(database, *runs.values())
+    data = await ask(context_of(engine, ROOT), LIST, filter=wanted)
+    assert {node["id"] for node in data["runs"]["nodes"]} == {runs[name].id for name in expected}
+    assert data["runs"]["totalCount"] == len(expected)
+    if wanted and wanted.get("userId") != "bob":
+        assert await codes_of(context_of(engine, BOB), LIST, filter=wanted) == ["FORBIDDEN"]
 
 
 @pytest.mark.parametrize(

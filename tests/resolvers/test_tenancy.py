@@ -11,7 +11,7 @@ from models.call import ToolCall
 from models.message import Message
 from models.model_call import ModelCall
 from models.usage import Usage
-from tests.support.api import ALICE, BOB, ask, context_of, refusal_of
+from tests.support.api import ALICE, BOB, ROOT, ask, context_of, refusal_of
 from tests.support.rows import a_call, a_message, a_model_call, a_run, new_id, store
 
 START = """mutation ($input: StartRunInput!) { startRun(input: $input) {
@@ -136,6 +136,26 @@ async def test_another_user_s_run_is_answered_like_a_missing_one(served: Engine,
     assert await ask(context_of(served), shown, id=run_id) == before
 
 
+@pytest.mark.parametrize("text", QUERIES)
+async def test_an_administrator_reads_and_cancels_anothers_run_and_does_nothing_else_to_it(
+    served: Engine, text: str
+) -> None:
+    """What only its owner may do is FORBIDDEN rather than not found: it is there to be seen."""
+    run_id, _ = await a_run_of(served, ALICE)
+    if text.startswith("query"):
+        own, theirs = [await ask(context_of(served, user), text, id=run_id) for user in (ALICE, ROOT)]
+        assert theirs == own
+        return
+    (payload,) = (await ask(context_of(served, ROOT), text, id=run_id)).values()
+    if "cancelRun" in text:
+        assert payload == {"run": {"id": run_id}, "errors": []}
+        return
+    (error,) = payload["errors"]
+    assert (payload["run"], error["code"], error["field"]) == (None, "FORBIDDEN", ["input", "runId"])
+    missing = (await ask(context_of(served, ROOT), text, id=new_id("run"))).values()
+    assert [[one["code"] for one in each["errors"]] for each in missing] == [["RUN_NOT_FOUND"]]
+
+
 @pytest.mark.parametrize("text", SUBSCRIPTIONS)
 async def test_another_user_s_run_can_t_be_watched(served: Engine, text: str) -> None:
     """RUN_NOT_FOUND, as for a run or stream that is missing."""
@@ -152,4 +172,5 @@ async def test_parts_of_another_user_s_run_are_not_found(served: Engine) -> None
     text = "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }"
     ids = [part.id for part in parts]
     assert await ask(context_of(served, BOB), text, ids=ids) == {"nodes": [None, None, None]}
-    assert await ask(context_of(served), text, ids=ids) == {"nodes": [{"id": part_id} for part_id in ids]}
+    for user in (ALICE, ROOT):
+        assert await ask(context_of(served, user), text, ids=ids) == {"nodes": [{"id": part_id} for part_id in ids]}

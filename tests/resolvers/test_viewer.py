@@ -22,7 +22,7 @@ async def test_the_viewer_is_who_is_signed_in(engine: FakeEngine) -> None:
     data = await ask(context_of(engine), VIEWER)
     assert data["viewer"] == {
         "id": "alice",
-        "roles": ["admin", "writer"],
+        "roles": ["editor", "writer"],
         "usageToday": {"inputTokens": 0, "outputTokens": 0, "cost": "0"},
         "dailyLimit": None,
     }

@@ -15,8 +15,10 @@ from resolvers.root import build_schema, new_context
 from schema.context import RequestContext
 from tests.support.rows import NOW
 
-ALICE = User("alice", frozenset({"writer", "admin"}))
+ALICE = User("alice", frozenset({"writer", "editor"}))
 BOB = User("bob")
+ROOT = User("root", frozenset({"admin"}))
+"""An administrator."""
 
 
 @functools.cache

@@ -24,7 +24,7 @@ fragment Message on AgentMessage {{
 }}""",
     "Call": """
 fragment Call on ToolCall {
-  __typename id runId agent userId step name input state result isError startedAt finishedAt
+  __typename id runId agent userId step name input inputSchema state result isError startedAt finishedAt
   approvers expiresAt decidedBy decidedAt reason childRun { id }
 }""",
     "ModelAnswer": f"""

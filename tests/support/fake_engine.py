@@ -7,8 +7,10 @@ from typing import Any
 
 from engine.engine import EngineConfig
 from engine.errors import Refused
+from engine.roster import Roster
 from engine.streams.bell import Bell
 from engine.streams.memory import MemoryStreams
+from engine.user import User
 from engine.watching import DatabaseRows, Watching
 from models.database import Database
 from tests.support.rows import new_id
@@ -151,6 +153,7 @@ class FakeEngine:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.config = EngineConfig(str(database.url))
+        self.roster = Roster()
         self.bell = Bell()
         self.streams = MemoryStreams()
         self.watching = Watching(DatabaseRows(database), self.streams, self.bell, ids=new_id)
@@ -160,3 +163,7 @@ class FakeEngine:
         self.webhooks = FakeWebhooks()
         self.remotes = FakeRemotes()
         self.chats = FakeChats()
+
+    def is_admin(self, user: User) -> bool:
+        """As engine.engine.Engine.is_admin."""
+        return self.config.admin_role in user.roles

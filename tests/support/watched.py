@@ -55,11 +55,8 @@ class MemoryRows:
     async def get_runs(self, run_ids: Sequence[str]) -> dict[str, Run]:
         return await self._read(lambda: {key: run for key, run in self.runs.items() if key in run_ids})
 
-    async def matching_run_ids(self, query: RunQuery) -> set[str]:
-        return await self._read(lambda: {key for key, run in self.runs.items() if query.matches(run)})
-
     async def newest_run_ids(self, query: RunQuery, count: int) -> list[str]:
-        ids = await self.matching_run_ids(query)
+        ids = await self._read(lambda: {key for key, run in self.runs.items() if query.matches(run)})
         return sorted(ids, reverse=True)[:count]
 
     async def messages_after(self, run_id: str, after_seq: int, limit: int) -> list[Message]:

@@ -663,6 +663,11 @@ export type RunFilter = {
   parentId?: string | null;
   search?: string | null;
   metadata?: Json | null;
+  finish?: Array<FinishReason> | null;
+  createdAfter?: string | null;
+  createdBefore?: string | null;
+  userId?: string | null;
+  everyone?: boolean | null;
 };
 
 export type RunOverridesInput = {
