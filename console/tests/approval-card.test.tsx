@@ -24,9 +24,9 @@ beforeEach(() => {
 });
 afterEach(cleanup);
 
-function shown(more: Partial<Approval> = {}, inputSchema?: unknown) {
-  const approval = waiting("call_1", more);
-  render(<ApprovalCard {...{ approval, approve, deny, inputSchema }} />);
+function shown(more: Partial<Approval> = {}, inputSchema: unknown = null) {
+  const approval = waiting("call_1", { ...more, inputSchema });
+  render(<ApprovalCard {...{ approval, approve, deny }} />);
   return screen.getByRole("region", { name: "desk wants to: Refund order" });
 }
 

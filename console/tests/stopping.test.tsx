@@ -1,8 +1,7 @@
 import type { ListedRun } from "@steersman/react";
 import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
-import type { ReactNode } from "react";
-import { type Client, Provider } from "urql";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Router } from "wouter";
 import { Stopping } from "../src/pages/runs/stopping";
 import { listed } from "./support/rows";
 
@@ -22,21 +21,22 @@ beforeEach(() => {
 });
 afterEach(cleanup);
 
-function inside({ children }: { children: ReactNode }) {
-  const mutation = (_: unknown, { input: { runId } }: { input: { runId: string } }) => {
-    stopped.push(runId);
+async function cancelMany(runIds: readonly string[]) {
+  stopped.push(...runIds);
+  const failed = runIds.flatMap((runId) => {
     const message = refused[runId];
-    const errors = message ? [{ code: "FORBIDDEN", message }] : [];
-    return { toPromise: async () => ({ data: { cancelRun: { run: null, errors } } }) };
-  };
-  return <Provider value={{ mutation } as unknown as Client}>{children}</Provider>;
+    return message ? [{ runId, error: { code: "FORBIDDEN", message, retryable: false } }] : [];
+  });
+  return { cancelled: [], failed };
 }
 
 function shown(runs: ListedRun[]) {
   const done = vi.fn();
-  const { rerender } = render(<Stopping runs={runs} onDone={done} />, { wrapper: inside });
-  const now = (next: ListedRun[]) => rerender(<Stopping runs={next} onDone={done} />);
-  return { done, now };
+  const stopping = (of: ListedRun[]) => (
+    <Stopping runs={of} cancelMany={cancelMany} onDone={done} />
+  );
+  const { rerender } = render(stopping(runs), { wrapper: Router });
+  return { done, now: (next: ListedRun[]) => rerender(stopping(next)) };
 }
 
 async function confirm(title: string) {

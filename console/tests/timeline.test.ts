@@ -54,7 +54,16 @@ test("calls of the model and of tools are one list by time; what has not begun i
     cacheWriteTokens: 0,
     cost: "0.5",
   };
-  const model = { id: "m", step: 1, attempt: 2, model: "small", usage, requestId: null };
+  const model = {
+    id: "m",
+    runId: "r",
+    firstTokenAt: null,
+    step: 1,
+    attempt: 2,
+    model: "small",
+    usage,
+    requestId: null,
+  };
   const tool = {
     id: "t",
     runId: "r",

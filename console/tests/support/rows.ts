@@ -30,6 +30,7 @@ export function listed(id: string, minute: number, more: Partial<ListedRun> = {}
 export function waiting(id: string, more: Partial<Approval> = {}): Approval {
   return {
     id,
+    inputSchema: null,
     runId: "run_1",
     agent: "desk",
     step: 1,

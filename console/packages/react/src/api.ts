@@ -4,14 +4,14 @@
 export type Json = unknown;
 
 export type ApprovalChangesSubscription = {
-  approvals: Call;
+  approvals: Waiting;
 };
 
 export type ApprovalChangesSubscriptionVariables = Record<string, never>;
 
 export type ApprovalsQuery = {
   approvals: {
-    nodes: Array<Call>;
+    nodes: Array<Waiting>;
     pageInfo: {
       hasNextPage: boolean;
       endCursor: string | null;
@@ -620,7 +620,7 @@ export type Row = {
     mode: SteerMode;
     createdAt: string;
   }>;
-  pendingCalls: Array<Call>;
+  pendingCalls: Array<Waiting>;
   usage: Usage;
   budget: {
     cost: string | null;
@@ -703,7 +703,7 @@ export type RunQuery = {
       mode: SteerMode;
       createdAt: string;
     }>;
-    pendingCalls: Array<Call>;
+    pendingCalls: Array<Waiting>;
     usage: Usage;
     budget: {
       cost: string | null;
@@ -869,6 +869,31 @@ export type Usage = {
   cacheReadTokens: number;
   cacheWriteTokens: number;
   cost: string | null;
+};
+
+export type Waiting = {
+  id: string;
+  runId: string;
+  agent: string;
+  step: number;
+  name: string;
+  input: Json;
+  state: ToolCallState;
+  result: Json | null;
+  isError: boolean;
+  startedAt: string | null;
+  finishedAt: string | null;
+  approvers: string | null;
+  expiresAt: string | null;
+  decidedBy: string | null;
+  decidedAt: string | null;
+  reason: string | null;
+  childRun: {
+    id: string;
+    agent: string;
+    status: RunStatus;
+  } | null;
+  inputSchema: Json | null;
 };
 
 export type WithdrawInputInput = {

@@ -1,5 +1,5 @@
 import type { Outcome } from "./actions.js";
-import type { Call, Decision, Json } from "./api.js";
+import type { Decision, Json, Waiting } from "./api.js";
 import { ask } from "./ask.js";
 import { APPROVAL_CHANGES, APPROVALS, DECIDE_ALONE } from "./documents.js";
 import { follow, persist, twice } from "./follow.js";
@@ -124,7 +124,7 @@ class LiveApprovals {
       const {
         nodes,
         pageInfo,
-      }: { nodes: Call[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } = (
+      }: { nodes: Waiting[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } = (
         await this.transport.query(APPROVALS, { after })
       ).approvals;
       found.push(...nodes.map((call) => ({ ...call, deciding: null })));
@@ -133,7 +133,7 @@ class LiveApprovals {
     }
   }
 
-  #put(call: Call): void {
+  #put(call: Waiting): void {
     this.#changed.add(call.id);
     const others = this.watched.state.approvals.filter(({ id }) => id !== call.id);
     const waits = call.state === "WAITING" ? [{ ...call, deciding: null }] : [];

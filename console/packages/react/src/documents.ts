@@ -15,18 +15,22 @@ const CALL = `
     childRun { id agent status }
   }`;
 
+const WAITING = `
+  fragment Waiting on ToolCall { ...Call inputSchema }
+  ${CALL}`;
+
 const ROW = `
   fragment Row on AgentRun {
     id agent userId status finish title streamId cancelRequested steps output metadata createdAt startedAt updatedAt
     error { code message }
     pendingInput { id text mode createdAt }
-    pendingCalls { ...Call }
+    pendingCalls { ...Waiting }
     usage { ...Usage }
     budget { cost tokens spentCost spentTokens }
     parent { id }
     forkedFrom { runId seq }
   }
-  ${CALL}
+  ${WAITING}
   ${USAGE}`;
 
 const LISTED = `
@@ -203,16 +207,16 @@ export const RUN_CHANGES = operation<
 
 export const APPROVALS = operation<api.ApprovalsQuery, api.ApprovalsQueryVariables>(`
   query Approvals($after: String) {
-    approvals(first: 100, after: $after) { nodes { ...Call } pageInfo { hasNextPage endCursor } }
+    approvals(first: 100, after: $after) { nodes { ...Waiting } pageInfo { hasNextPage endCursor } }
   }
-  ${CALL}`);
+  ${WAITING}`);
 
 export const APPROVAL_CHANGES = operation<
   api.ApprovalChangesSubscription,
   api.ApprovalChangesSubscriptionVariables
 >(`
-  subscription ApprovalChanges { approvals { ...Call } }
-  ${CALL}`);
+  subscription ApprovalChanges { approvals { ...Waiting } }
+  ${WAITING}`);
 
 /** A decision, for those who see of the run only what they need for it. */
 export const DECIDE_ALONE = operation<api.DecideAloneMutation, api.DecideAloneMutationVariables>(`

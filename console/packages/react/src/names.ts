@@ -19,6 +19,7 @@ export type {
   SteerMode,
   ToolCallState,
   Usage,
+  Waiting as WaitingCall,
 } from "./api.js";
 
 export type Budget = NonNullable<Row["budget"]>;

@@ -1,6 +1,6 @@
 import { alikeOrNew } from "./alike.js";
 import { shownAnswer, unstored, withDelta, withFinished } from "./answers.js";
-import type { Call, Event, Message, Row } from "./api.js";
+import type { Event, Message, Row, Waiting } from "./api.js";
 import { withCallEvent, withCallRows } from "./calls.js";
 import type { RunEvent, Snapshot } from "./events.js";
 import { accepted, sending, withApplied, withoutShown, withRow } from "./queue.js";
@@ -258,7 +258,7 @@ function ofRow(state: RunState, row: Row): Partial<RunState> {
 }
 
 /** What waits for a person, and what for a client; the same lists where nothing of them has changed. */
-function waiting(state: RunState, pending: Call[]): Pick<RunState, "approvals" | "clientCalls"> {
+function waiting(state: RunState, pending: Waiting[]): Pick<RunState, "approvals" | "clientCalls"> {
   const { deciding } = state.memory;
   const approvals = pending
     .filter(({ approvers }) => approvers !== null)

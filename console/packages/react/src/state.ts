@@ -7,6 +7,7 @@ import type {
   RunStatus,
   SteerMode,
   ToolCallState,
+  WaitingCall,
 } from "./names.js";
 
 /**
@@ -64,7 +65,7 @@ export interface RunToolCall {
 }
 
 /** A call that waits for a person, of this run or of one below it; it is decided under its own `runId`. */
-export interface Approval extends Call {
+export interface Approval extends WaitingCall {
   /** The decision that is on its way; null where none is. */
   deciding: api.Decision | null;
 }

@@ -9,7 +9,7 @@ import { useSteersmanRuntime } from "@steersman/react/assistant-ui";
 import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Call, Message } from "../src/api.js";
+import type { Message, Waiting as WaitingCall } from "../src/api.js";
 import { saidOf } from "../src/assistant-ui/said.js";
 import { SteersmanProvider } from "../src/index.js";
 import {
@@ -42,7 +42,8 @@ const say = (words: string) => {
   fireEvent.submit(field.closest("form") as HTMLFormElement);
 };
 
-const call = (id: string, more: Partial<Call> = {}): Call => ({
+const call = (id: string, more: Partial<WaitingCall> = {}): WaitingCall => ({
+  inputSchema: null,
   id,
   runId: "run_1",
   agent: "desk",

@@ -1,14 +1,13 @@
-import type { UseRun } from "@steersman/react";
+import { type UseRun, useModelCalls } from "@steersman/react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { Ago, compact, Dialog, Json, money, StatusBadge } from "../../ui";
 import css from "./details.module.css";
 import { Timeline } from "./timeline";
-import { useModelCalls } from "./use-model-calls";
 
 /** What there is to know about a run beside its transcript: figures, timeline, runs below it. */
 export function Details({ run }: { run: UseRun }) {
-  const calls = useModelCalls(run);
+  const { calls } = useModelCalls({ runId: run.runId });
   const { usage, budget } = run;
   const context = calls.at(-1)?.usage;
   return (

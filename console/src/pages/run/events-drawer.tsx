@@ -1,7 +1,7 @@
+import { type StreamEvent, useRunEvents } from "@steersman/react";
 import { useState } from "react";
-import { CopyButton, cx, Dialog, Empty, Scrolling } from "../../ui";
+import { CopyButton, cx, Dialog, Empty, ErrorNote, Scrolling } from "../../ui";
 import css from "./events-drawer.module.css";
-import { type StreamEvent, useRunEvents } from "./use-run-events";
 
 type Show = "all" | "steps" | "failures";
 
@@ -24,7 +24,7 @@ interface EventsDrawerProps {
 
 /** The raw events of a run, as any client of the API gets them. */
 export function EventsDrawer({ runId, open, onOpenChange }: EventsDrawerProps) {
-  const events = useRunEvents(runId, open);
+  const { events, dropped, error } = useRunEvents({ runId: open ? runId : null });
   const [show, setShow] = useState<Show>("all");
   const shown = events.filter(SHOWN[show]);
   return (
@@ -40,9 +40,13 @@ export function EventsDrawer({ runId, open, onOpenChange }: EventsDrawerProps) {
           <option value="steps">Without deltas</option>
           <option value="failures">Failures</option>
         </select>
-        <span className={css.count}>{shown.length} shown, the newest first</span>
+        <span className={css.count}>
+          {shown.length} shown, the newest first
+          {dropped > 0 && `, ${dropped} older ones let go`}
+        </span>
         <CopyButton named label="Copy as JSON" text={JSON.stringify(shown, null, 2)} />
       </div>
+      {error && <ErrorNote title="The events can't be read" problem={error} />}
       {shown.length === 0 ? (
         <Empty title="No events">They appear here as they come.</Empty>
       ) : (

@@ -1,40 +1,32 @@
+import type { UseRun } from "@steersman/react";
 import { GitFork } from "lucide-react";
-import { useRef, useState } from "react";
-import { useMutation } from "urql";
+import { useState } from "react";
 import { useLocation } from "wouter";
-import { problemOf, refusalOf } from "../../data/problem";
 import { Button, Dialog, ErrorNote, type Problem, TextArea } from "../../ui";
-import { FORK } from "./documents";
 
 interface ForkDialogProps {
-  runId: string;
+  run: UseRun;
   /** The last message to copy; null where nothing is asked. */
   seq: number | null;
   onClose: () => void;
 }
 
 /** Begins a new run with a copy of this one up to a message, and goes there. */
-export function ForkDialog({ runId, seq, onClose }: ForkDialogProps) {
-  const [, fork] = useMutation(FORK);
+export function ForkDialog({ run, seq, onClose }: ForkDialogProps) {
   const [, navigate] = useLocation();
   const [input, setInput] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  // The same for each try, so that one that was lost on its way is not done twice.
-  const key = useRef(crypto.randomUUID());
 
   const act = async () => {
     if (seq === null) return;
     setBusy(true);
     setProblem(null);
-    const said = input.trim() ? { input: input.trim() } : {};
-    const { data, error } = await fork({ input: { runId, seq, key: key.current, ...said } });
+    const { runId, error } = await run.fork(seq, input.trim() || undefined);
     setBusy(false);
-    const refused = error ? problemOf(error) : refusalOf(data?.forkRun);
-    if (refused?.code !== "NETWORK") key.current = crypto.randomUUID();
-    if (refused) return setProblem(refused);
+    if (error) return setProblem(error);
     onClose();
-    if (data?.forkRun.run) navigate(`/runs/${data.forkRun.run.id}`);
+    if (runId) navigate(`/runs/${runId}`);
   };
 
   return (

@@ -13,7 +13,8 @@ interface MessageRowProps {
   /** The calls that it asks for, in its order; null for one that is not known yet. */
   calls: Array<RunToolCall | null>;
   subruns: Map<string, Subrun>;
-  onFork: (seq: number) => void;
+  /** null where it can't be forked. */
+  onFork: ((seq: number) => void) | null;
 }
 
 /** A stored message. It is drawn again only when one of its own calls has changed. */
@@ -87,7 +88,7 @@ function Block(props: {
   }
 }
 
-function MessageMenu({ message, onFork }: { message: Message; onFork: (seq: number) => void }) {
+function MessageMenu({ message, onFork }: Pick<MessageRowProps, "message" | "onFork">) {
   const copy = (text: string, said: string) => {
     void navigator.clipboard.writeText(text).then(() => announce(said));
   };
@@ -97,7 +98,12 @@ function MessageMenu({ message, onFork }: { message: Message; onFork: (seq: numb
         <IconButton small label={`What to do with message ${message.seq}`} icon={<Ellipsis />} />
       }
       items={[
-        { label: "Fork from here", icon: <GitFork />, onSelect: () => onFork(message.seq) },
+        {
+          label: "Fork from here",
+          icon: <GitFork />,
+          reason: onFork ? undefined : "Its owner alone forks it",
+          onSelect: () => onFork?.(message.seq),
+        },
         {
           label: "Copy text",
           icon: <Copy />,

@@ -3,11 +3,13 @@ import { SearchX } from "lucide-react";
 import { useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useShortcuts } from "../../app/shortcuts";
+import { useViewer } from "../../session/viewer";
 import {
   announce,
   Button,
   Empty,
   ErrorNote,
+  Note,
   Page,
   Skeleton,
   StatusBadge,
@@ -28,6 +30,7 @@ export default function RunPage({ id }: { id: string }) {
     runId: id,
     onStatus: (status) => announce(`The run is ${statusWord(status).toLowerCase()}`),
   });
+  const viewer = useViewer();
   const [fork, setFork] = useState<number | null>(null);
   const [events, setEvents] = useState(false);
   const [details, setDetails] = useState(false);
@@ -52,6 +55,7 @@ export default function RunPage({ id }: { id: string }) {
         )}
       </Page>
     );
+  const isOwn = run.userId === viewer.id;
   const title = run.title ?? "Untitled run";
   return (
     <Page
@@ -76,8 +80,14 @@ export default function RunPage({ id }: { id: string }) {
     >
       <div className={css.parts}>
         <div className={css.talk}>
-          <Transcript run={run} onFork={setFork} />
-          <Speak run={run} field={field} />
+          <Transcript run={run} isOwn={isOwn} onFork={setFork} />
+          {isOwn ? (
+            <Speak run={run} field={field} />
+          ) : (
+            <Note title={`It belongs to ${run.userId}`}>
+              As an administrator you read it and may stop it. Its owner alone speaks to it.
+            </Note>
+          )}
         </div>
         <aside className={css.side} aria-label="Details">
           <Details run={run} />
@@ -85,7 +95,7 @@ export default function RunPage({ id }: { id: string }) {
       </div>
       <Details.Drawer run={run} open={details} onOpenChange={setDetails} />
       <EventsDrawer runId={id} open={events} onOpenChange={setEvents} />
-      <ForkDialog runId={id} seq={fork} onClose={() => setFork(null)} />
+      <ForkDialog run={run} seq={fork} onClose={() => setFork(null)} />
     </Page>
   );
 }

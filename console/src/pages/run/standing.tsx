@@ -8,7 +8,7 @@ import css from "./standing.module.css";
 const LONG_MS = 10_000;
 
 /** How the run stands at the end of its transcript: at work, waiting for a worker, stopped, failed, and what to do. */
-export function Standing({ run }: { run: UseRun }) {
+export function Standing({ run, isOwn }: { run: UseRun; isOwn: boolean }) {
   return (
     <>
       {run.output !== null && (
@@ -18,14 +18,16 @@ export function Standing({ run }: { run: UseRun }) {
         </section>
       )}
       <AtWork run={run} />
-      {run.error && <Failed run={run} error={run.error} />}
+      {run.error && <Failed run={run} error={run.error} isOwn={isOwn} />}
       {run.status === "cancelled" && (
         <Note
           title="Stopped"
           actions={
-            <Button small icon={<RotateCcw />} onClick={() => void run.retry()}>
-              Go on
-            </Button>
+            isOwn && (
+              <Button small icon={<RotateCcw />} onClick={() => void run.retry()}>
+                Go on
+              </Button>
+            )
           }
         >
           What was shown is kept. It goes on from the last completed step, or with what you say
@@ -73,7 +75,8 @@ function Waiting({ since }: { since: string | null }) {
   );
 }
 
-function Failed({ run, error }: { run: UseRun; error: NonNullable<UseRun["error"]> }) {
+function Failed(props: { run: UseRun; error: NonNullable<UseRun["error"]>; isOwn: boolean }) {
+  const { run, error, isOwn } = props;
   const isFailed = run.status === "failed";
   const [budget, setBudget] = useState("");
   const asks = isFailed && error.code === "BUDGET_SPENT";
@@ -84,7 +87,8 @@ function Failed({ run, error }: { run: UseRun; error: NonNullable<UseRun["error"
       problem={error}
       onDismiss={run.clearError}
       actions={
-        isFailed && (
+        isFailed &&
+        isOwn && (
           <>
             {asks && (
               <TextField

@@ -1,5 +1,4 @@
-import type { RunToolCall } from "@steersman/react";
-import type { ModelCall } from "./use-model-calls";
+import type { ModelCall, RunToolCall } from "@steersman/react";
 
 /** A thing that took time: a call of the model, or of a tool. */
 export interface Span {

@@ -1,11 +1,10 @@
-import type { RunToolCall } from "@steersman/react";
+import type { ModelCall, RunToolCall } from "@steersman/react";
 import { ZoomIn, ZoomOut } from "lucide-react";
 import { useState } from "react";
 import { label } from "../../parts/words/label";
 import { cx, duration, IconButton, money, Scrolling, useNow } from "../../ui";
 import css from "./timeline.module.css";
 import { laidOut, type Placed, type Span, spansOf } from "./timeline-layout";
-import type { ModelCall } from "./use-model-calls";
 
 type Show = "all" | "failed" | "open";
 

@@ -10,7 +10,13 @@ import { Standing } from "./standing";
 import css from "./transcript.module.css";
 
 /** What was said and done in a run, and what is going on in it. It follows the end while the reader is there. */
-export function Transcript({ run, onFork }: { run: UseRun; onFork: (seq: number) => void }) {
+export function Transcript(props: {
+  run: UseRun;
+  /** Whether it is the viewer's, who alone decides, forks and goes on with it. */
+  isOwn: boolean;
+  onFork: (seq: number) => void;
+}) {
+  const { run, isOwn, onFork } = props;
   const { scroller, content, isAtEnd, missed, toEnd } = useSticking(run.messages.length);
   const calls = useMemo(
     () => new Map(run.toolCalls.map((call) => [call.id, call])),
@@ -41,12 +47,12 @@ export function Transcript({ run, onFork }: { run: UseRun; onFork: (seq: number)
                 block.__typename === "ToolUseBlock" ? [calls.get(block.toolCallId) ?? null] : [],
               )}
               subruns={subruns}
-              onFork={onFork}
+              onFork={isOwn ? onFork : null}
             />
           ))}
           {run.partial && <PartialAnswerRow partial={run.partial} />}
-          <Attention run={run} />
-          <Standing run={run} />
+          {isOwn && <Attention run={run} />}
+          <Standing run={run} isOwn={isOwn} />
         </div>
       </section>
       {!isAtEnd && (

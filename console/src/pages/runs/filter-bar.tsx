@@ -1,14 +1,16 @@
-import type { RunStatus } from "@steersman/react";
+import type { FinishReason, RunStatus } from "@steersman/react";
 import { X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Button, cx, SelectField, Switch, statusWord, TextField } from "../../ui";
 import css from "./filter-bar.module.css";
-import { type Filters, isFiltered, STATUSES } from "./filters";
+import { FINISHES, type Filters, isFiltered, NO_FILTERS, STATUSES } from "./filters";
 
 interface FilterBarProps {
   filters: Filters;
   /** Names that stand in the list, to choose from. */
   agents: string[];
+  /** Whether the viewer may look at the runs of all users. */
+  isAdmin: boolean;
   onChange: (filters: Filters) => void;
 }
 
@@ -16,7 +18,7 @@ interface FilterBarProps {
 const PAUSE_MS = 250;
 
 /** What the list is narrowed to; all of it stands in the address. */
-export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
+export function FilterBar({ filters, agents, isAdmin, onChange }: FilterBarProps) {
   const names = [...new Set([...agents, filters.agent])].filter(Boolean).sort();
   const toggle = (status: RunStatus) => {
     const on = filters.status.includes(status);
@@ -41,7 +43,12 @@ export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
           </button>
         ))}
       </fieldset>
-      <Search value={filters.search} onChange={(search) => onChange({ ...filters, search })} />
+      <Search
+        label="Search titles"
+        marked
+        value={filters.search}
+        onChange={(search) => onChange({ ...filters, search })}
+      />
       <SelectField
         label="Agent"
         hideLabel
@@ -56,6 +63,43 @@ export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
           </option>
         ))}
       </SelectField>
+      <SelectField
+        label="Finish"
+        hideLabel
+        className={css.agent}
+        value={filters.finish[0] ?? ""}
+        onChange={(event) => {
+          const finish = event.currentTarget.value as FinishReason | "";
+          onChange({ ...filters, finish: finish ? [finish] : [] });
+        }}
+      >
+        <option value="">Any finish</option>
+        {FINISHES.map((finish) => (
+          <option key={finish} value={finish}>
+            {finish.toLowerCase().replace("_", " ")}
+          </option>
+        ))}
+      </SelectField>
+      <Day
+        label="Begun from"
+        value={filters.from}
+        onChange={(from) => onChange({ ...filters, from })}
+      />
+      <Day label="Begun to" value={filters.to} onChange={(to) => onChange({ ...filters, to })} />
+      {isAdmin && (
+        <Switch
+          label="Everyone"
+          checked={filters.everyone}
+          onChange={(everyone) => onChange({ ...filters, everyone, owner: "" })}
+        />
+      )}
+      {isAdmin && filters.everyone && (
+        <Search
+          label="Owner"
+          value={filters.owner}
+          onChange={(owner) => onChange({ ...filters, owner })}
+        />
+      )}
       <Switch
         label="Sub-runs"
         checked={filters.subruns}
@@ -66,7 +110,10 @@ export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
           look="quiet"
           small
           icon={<X />}
-          onClick={() => onChange({ ...filters, status: [], agent: "", search: "" })}
+          onClick={() => {
+            const { everyone, subruns } = filters;
+            onChange({ ...NO_FILTERS, everyone, subruns });
+          }}
         >
           Clear
         </Button>
@@ -75,7 +122,31 @@ export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
   );
 }
 
-function Search({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+/** A day, of the browser's own calendar. */
+function Day(props: { label: string; value: string; onChange: (value: string) => void }) {
+  const { label, value, onChange } = props;
+  return (
+    <TextField
+      label={label}
+      hideLabel
+      title={label}
+      type="date"
+      className={css.day}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
+interface SearchProps {
+  label: string;
+  value: string;
+  /** Whether the key of the search leads here. */
+  marked?: boolean;
+  onChange: (value: string) => void;
+}
+
+function Search({ label, value, marked = false, onChange }: SearchProps) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
@@ -85,12 +156,12 @@ function Search({ value, onChange }: { value: string; onChange: (value: string) 
   }, [text, value, onChange]);
   return (
     <TextField
-      label="Search titles"
+      label={label}
       hideLabel
       className={css.search}
       type="search"
-      placeholder="Search titles"
-      data-search
+      placeholder={label}
+      data-search={marked || undefined}
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}
     />

@@ -3,6 +3,7 @@ import { Columns3, Pause, Play } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { useShortcuts } from "../../app/shortcuts";
+import { useViewer } from "../../session/viewer";
 import { Button, Card, Dialog, ErrorNote, Page, Skeleton, Switch } from "../../ui";
 import { COLUMNS, chooseColumns, chosenColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
@@ -18,8 +19,9 @@ import { useSelection } from "./use-selection";
 /** All runs, the newest first, live. */
 export default function RunsPage() {
   const [params, setParams] = useSearchParams();
+  const viewer = useViewer();
   const filters = useMemo(() => filtersOf(params), [params]);
-  const list = useRuns({ filter: queryOf(filters) });
+  const list = useRuns({ filter: queryOf(filters, viewer.isAdmin) });
   const listed = useMemo(
     () => list.runs.filter(({ parent }) => filters.subruns || parent === null),
     [list.runs, filters.subruns],
@@ -85,6 +87,7 @@ export default function RunsPage() {
     >
       <FilterBar
         filters={filters}
+        isAdmin={viewer.isAdmin}
         agents={list.runs.map(({ agent }) => agent)}
         onChange={(next) => setParams(addressOf(next), { replace: true })}
       />
@@ -96,6 +99,7 @@ export default function RunsPage() {
       )}
       <Stopping
         runs={listed.filter(({ id }) => selection.ids.has(id))}
+        cancelMany={list.cancelMany}
         onDone={() => selection.all(false)}
       />
       {isLoading ? (
@@ -108,7 +112,11 @@ export default function RunsPage() {
         runs.length > 0 && (
           <RunTable
             runs={runs}
-            columns={COLUMNS.filter(({ id }) => columns.includes(id))}
+            columns={COLUMNS.filter(
+              // Whose each run is goes without saying where one's own alone are shown.
+              ({ id }) =>
+                columns.includes(id) || (id === "owner" && viewer.isAdmin && filters.everyone),
+            )}
             selection={selection}
             cursor={cursor.id}
           />

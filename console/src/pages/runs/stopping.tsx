@@ -1,15 +1,17 @@
-import type { ListedRun } from "@steersman/react";
+import type { CancelManyOutcome, ListedRun, UseRuns } from "@steersman/react";
 import { Square } from "lucide-react";
 import { useRef, useState } from "react";
-import { useClient } from "urql";
 import { Link } from "wouter";
 import { announce, Button, Confirm, CopyButton, Note } from "../../ui";
-import { cancelMany, type NotStopped } from "./cancel-many";
 import css from "./stopping.module.css";
+
+/** A run that could not be stopped, and what it is called. */
+type NotStopped = CancelManyOutcome["failed"][number] & { title: string };
 
 interface StoppingProps {
   /** The runs that are chosen, as they are now. */
   runs: ListedRun[];
+  cancelMany: UseRuns["cancelMany"];
   onDone: () => void;
 }
 
@@ -23,12 +25,11 @@ function counted(count: number): string {
 }
 
 /** Stops those of the chosen runs that are at work, once they were counted, and says which could not be. */
-export function Stopping({ runs, onDone }: StoppingProps) {
-  const client = useClient();
+export function Stopping({ runs, cancelMany, onDone }: StoppingProps) {
   // The window keeps its words while it closes, whatever becomes of the choice.
   const [asked, setAsked] = useState<ListedRun[]>([]);
   const [asks, setAsks] = useState(false);
-  const [left, setLeft] = useState<Array<NotStopped & { title: string }>>([]);
+  const [left, setLeft] = useState<NotStopped[]>([]);
   const now = useRef(runs);
   now.current = runs;
   const atWork = runs.filter(isAtWork);
@@ -38,7 +39,7 @@ export function Stopping({ runs, onDone }: StoppingProps) {
     // What has ended since the question was asked is left as it ended.
     const still = new Set(now.current.filter(isAtWork).map(({ id }) => id));
     const ids = asked.map(({ id }) => id).filter((id) => still.has(id));
-    const failed = await cancelMany(client, ids);
+    const { failed } = await cancelMany(ids);
     const titles = new Map(asked.map(({ id, title }) => [id, title ?? "Untitled run"]));
     setLeft(failed.map((one) => ({ ...one, title: titles.get(one.runId) ?? one.runId })));
     announce(`${ids.length - failed.length} of ${counted(asked.length)} told to stop`);
@@ -83,9 +84,9 @@ export function Stopping({ runs, onDone }: StoppingProps) {
 }
 
 /** Which could not be stopped, and why. */
-function Left(props: { left: Array<NotStopped & { title: string }>; onDismiss: () => void }) {
+function Left(props: { left: NotStopped[]; onDismiss: () => void }) {
   const { left, onDismiss } = props;
-  const text = left.map(({ runId, problem: { code, message } }) => `${runId}: ${code}: ${message}`);
+  const text = left.map(({ runId, error: { code, message } }) => `${runId}: ${code}: ${message}`);
   return (
     <Note
       tone="error"
@@ -94,9 +95,9 @@ function Left(props: { left: Array<NotStopped & { title: string }>; onDismiss: (
       actions={<CopyButton text={text.join("\n")} label="Copy errors" named />}
     >
       <ul className={css.left}>
-        {left.map(({ runId, title, problem }) => (
+        {left.map(({ runId, title, error }) => (
           <li key={runId}>
-            <Link href={`/runs/${runId}`}>{title}</Link>: {problem.message}
+            <Link href={`/runs/${runId}`}>{title}</Link>: {error.message}
           </li>
         ))}
       </ul>

@@ -16,17 +16,15 @@ interface ApprovalCardProps {
   deny: (options: { reason?: string }) => Outcome;
   /** Shows which run asks, with a way there. */
   linked?: boolean;
-  /** What the tool takes, as a JSON Schema: its arguments are edited in a form, where they fit into one. */
-  inputSchema?: unknown;
 }
 
 type Mode = "asked" | "editing" | "denying";
 
 /** A call that waits for a person: what would happen, and the three answers to it. */
 export function ApprovalCard(props: ApprovalCardProps) {
-  const { approval, approve, deny, linked = false, inputSchema } = props;
+  const { approval, approve, deny, linked = false } = props;
   const [mode, setMode] = useState<Mode>("asked");
-  const editing = useEditing(approval.input, inputSchema);
+  const editing = useEditing(approval.input, approval.inputSchema);
   const [reason, setReason] = useState("");
   const [failure, setFailure] = useState<Failure | null>(null);
   const name = label(approval.name);
