@@ -83,7 +83,7 @@ def create_app(
         build_schema(),
         sign_in=sign_in,
         make_context=house.context_for,
-        page=(lambda: pages.graphiql(dist)) if settings.console else None,
+        page=(lambda: pages.graphiql(dist, console_config.sign_in_origins(settings))) if settings.console else None,
         introspection=settings.introspection,
         any_origin=dev_user is None,
     )
@@ -126,7 +126,8 @@ def _pages(settings: Settings, dist: Path, *, development: bool) -> list[BaseRou
     routes: list[BaseRoute] = [Route("/", _to_console), Route("/console", _to_console)]
     if not pages.are_built(dist):
         return [*routes, Route("/console/{path:path}", _missing)]
-    return [*routes, console_config.route(development=development), Mount("/console", pages.Pages(dist))]
+    shown = pages.Pages(dist, sign_in=console_config.sign_in_origins(settings))
+    return [*routes, console_config.route(settings, development=development), Mount("/console", shown)]
 
 
 def _cors(settings: Settings) -> list[Middleware]:

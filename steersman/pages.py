@@ -10,9 +10,9 @@ from __future__ import annotations
 import html
 import mimetypes
 import os
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, HTMLResponse, Response
@@ -25,33 +25,43 @@ GRAPHIQL = "graphiql.html"
 
 _OURS_ALONE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-# The editor (monaco) writes styles of its own, starts its workers from files or blobs, and has its fonts inline.
-GRAPHIQL_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self' data:; "
-    f"img-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; {_OURS_ALONE}"
-)
+
+def graphiql_policy(sign_in: Sequence[str] = ()) -> str:
+    """GraphiQL's policy: its editor (monaco) writes styles, starts workers from files or blobs, and has fonts inline.
+
+    `sign_in` are the origins where its tokens are renewed.
+    """
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self' data:; "
+        f"img-src 'self' data:; {_asked(sign_in)}; worker-src 'self' blob:; {_OURS_ALONE}"
+    )
+
 
 # From the best to the one that everything takes.
 _ENCODINGS = {"br": ".br", "gzip": ".gz"}
 
 
-def console_policy(sign_in: str | None = None) -> str:
-    """The console's policy. Agents' pictures may be anywhere; `sign_in` is the address of who signs users in.
+def console_policy(sign_in: Sequence[str] = ()) -> str:
+    """The console's policy. Agents' pictures may be anywhere; `sign_in` are the origins of who signs users in.
 
     `blob:` are attachments, which are fetched with the token that an image's address can't carry.
     """
-    others = "" if sign_in is None else f" {_origin(sign_in)}"
     return (
-        f"default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob: https:; "
-        f"connect-src 'self'{others}; {_OURS_ALONE}"
+        "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob: https:; "
+        f"{_asked(sign_in)}; {_OURS_ALONE}"
     )
+
+
+def _asked(origins: Sequence[str]) -> str:
+    return " ".join(["connect-src 'self'", *origins])
 
 
 class Pages(StaticFiles):
     """The built pages; files in assets/ have their hash in their name, so browsers keep them for good."""
 
-    def __init__(self, directory: Path, *, sign_in: str | None = None) -> None:
+    def __init__(self, directory: Path, *, sign_in: Sequence[str] = ()) -> None:
         super().__init__(directory=directory)
+        self._policies = {GRAPHIQL: graphiql_policy(sign_in)}
         self._policy = console_policy(sign_in)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
@@ -60,7 +70,7 @@ class Pages(StaticFiles):
         response = await self._encoded(file, scope)
         kept = file.startswith("assets/")
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if kept else "no-cache"
-        response.headers["Content-Security-Policy"] = GRAPHIQL_POLICY if file == GRAPHIQL else self._policy
+        response.headers["Content-Security-Policy"] = self._policies.get(file, self._policy)
         return response
 
     def _file(self, path: str) -> str:
@@ -95,16 +105,16 @@ def are_built(dist: Path = DIST) -> bool:
     return (dist / CONSOLE).is_file()
 
 
-def graphiql(dist: Path = DIST) -> Response:
+def graphiql(dist: Path = DIST, sign_in: Sequence[str] = ()) -> Response:
     """The page that a browser is shown at /graphql; where it was not built, one that says what is missing."""
     if not are_built(dist):
         return missing()
-    return FileResponse(dist / GRAPHIQL, headers=_fresh(GRAPHIQL_POLICY))
+    return FileResponse(dist / GRAPHIQL, headers=_fresh(graphiql_policy(sign_in)))
 
 
 def missing() -> Response:
     """What to do where the pages were not built, and that the API works without them."""
-    return HTMLResponse(_MISSING, headers=_fresh(GRAPHIQL_POLICY))
+    return HTMLResponse(_MISSING, headers=_fresh(graphiql_policy()))
 
 
 def _fresh(policy: str) -> dict[str, str]:
@@ -120,11 +130,6 @@ def _taken(accepted: str) -> set[str]:
 def _type_of(file: str) -> str:
     kind = mimetypes.guess_type(file)[0] or "application/octet-stream"
     return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
-
-
-def _origin(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 _EXAMPLE = """curl -s http://127.0.0.1:8000/graphql -H 'Content-Type: application/json' \\

@@ -129,6 +129,38 @@ class Settings:
     )
     jwt_issuer: str | None = _setting(None, reading.text, "text", "Tokens must name this issuer (`iss`).")
     jwt_audience: str | None = _setting(None, reading.text, "text", "Tokens must name this audience (`aud`).")
+    oidc_issuer: str | None = _setting(
+        None,
+        reading.http_url,
+        "URL",
+        "The OpenID Connect provider at which people sign in to the console, by authorization code with PKCE. Set "
+        "JWKS_URL for the tokens that it gives, too.",
+    )
+    oidc_client_id: str | None = _setting(
+        None, reading.text, "text", "The console's id at the provider: a public client, without a secret."
+    )
+    oidc_scope: str = _setting(
+        "openid profile offline_access",
+        reading.text,
+        "text",
+        "What the console asks the provider for; `offline_access` lets it renew tokens.",
+    )
+    oidc_audience: str | None = _setting(
+        None, reading.text, "text", "The `audience` that the console asks for, where the provider needs one."
+    )
+    oidc_token: str = _setting(
+        "access",
+        reading.one_of("access", "id"),
+        "access/id",
+        "Which of the provider's tokens the console sends; it must be a JWT.",
+    )
+    oidc_origins: tuple[str, ...] = _setting(
+        (),
+        reading.origins,
+        "list",
+        "Further origins that the provider answers at, separated by commas, where its tokens do not come from the "
+        "issuer's own.",
+    )
     allowed_origins: tuple[str, ...] = _setting(
         (),
         reading.origins,
@@ -400,9 +432,30 @@ def _inconsistent(settings: Settings) -> list[str]:
             )
             if value is not None
         ]
+    problems += _inconsistent_sign_in(settings)
     problems += _inconsistent_files(settings)
     if settings.database_url.startswith("sqlite:"):
         problems += _inconsistent_with_a_file(settings)
+    return problems
+
+
+def _inconsistent_sign_in(settings: Settings) -> list[str]:
+    if settings.oidc_issuer is None:
+        further = {
+            "STEERSMAN_OIDC_CLIENT_ID": settings.oidc_client_id,
+            "STEERSMAN_OIDC_AUDIENCE": settings.oidc_audience,
+            "STEERSMAN_OIDC_ORIGINS": settings.oidc_origins,
+        }
+        return [
+            f"{name} is set, but no provider: set STEERSMAN_OIDC_ISSUER too."
+            for name, value in further.items()
+            if value
+        ]
+    problems = []
+    if settings.oidc_client_id is None:
+        problems.append("STEERSMAN_OIDC_ISSUER is set, but not who asks it: set STEERSMAN_OIDC_CLIENT_ID too.")
+    if settings.jwks_url is None:
+        problems.append("STEERSMAN_OIDC_ISSUER is set, but nothing checks its tokens: set STEERSMAN_JWKS_URL too.")
     return problems
 
 

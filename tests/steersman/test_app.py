@@ -321,6 +321,33 @@ async def test_the_console_asks_what_it_must_know_before_anybody_is_signed_in(se
     assert answer.headers["cache-control"] == "no-cache"
 
 
+async def test_the_console_is_told_where_people_sign_in_and_may_ask_there(settings: Settings, dist: Path) -> None:
+    """The provider with what it is to be asked for; its origins, and no others, are in the pages' policies."""
+    at = dataclasses.replace(
+        settings,
+        jwt_secret=None,
+        jwks_url="https://login.example/keys",
+        oidc_issuer="https://login.example/tenant",
+        oidc_client_id="console",
+        oidc_origins=("https://tokens.example",),
+    )
+    async with served(at, dist=dist) as (server, _):
+        told = (await get(f"{server.url}/console/config.json")).json()["oidc"]
+        policies = [
+            (await get(server.url + path, **BROWSER)).headers["content-security-policy"]
+            for path in ("/console/", "/console/graphiql", "/graphql")
+        ]
+    assert told == {
+        "authority": "https://login.example/tenant",
+        "clientId": "console",
+        "scope": "openid profile offline_access",
+        "audience": None,
+        "token": "access",
+    }
+    for policy in policies:
+        assert "connect-src 'self' https://login.example https://tokens.example;" in policy
+
+
 async def test_without_built_pages_the_server_says_what_is_missing(settings: Settings, tmp_path: Path) -> None:
     """Node and `make setup`; the API works."""
     async with served(settings, dist=tmp_path / "none") as (server, _):

@@ -25,7 +25,7 @@ export function useAccountItems(): MenuItem[] {
     {
       label: `Sign out ${viewer.id}`,
       icon: <LogOut />,
-      onSelect: () => session.forget(),
+      onSelect: () => void session.forget(),
     },
   ];
 }
@@ -44,7 +44,7 @@ export function Account() {
             {viewer.id}
           </Button>
         }
-        items={[{ label: "Sign out", icon: <LogOut />, onSelect: () => session.forget() }]}
+        items={[{ label: "Sign out", icon: <LogOut />, onSelect: () => void session.forget() }]}
       />
       <IconButton label={then.label} icon={<Icon />} onClick={() => chooseTheme(then.theme)} />
     </>

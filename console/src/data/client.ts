@@ -8,26 +8,44 @@ import { CACHE } from "./cache";
 export interface Data {
   client: Client;
   transport: Transport;
+  /** Calls `listener` once the server refuses the token, until the function that this gives is called. */
+  onRefused(listener: () => void): () => void;
   dispose(): void;
 }
 
-const signed: typeof fetch = async (input, init) => {
-  const token = await session.token();
-  const headers = new Headers(init?.headers);
-  if (token !== null) headers.set("authorization", `Bearer ${token}`);
-  return fetch(input, { ...init, headers });
-};
+/** `fetch` with the token of who is signed in; `refused` is called where it is not taken. */
+function signed(refused: () => void): typeof fetch {
+  return async (input, init) => {
+    const token = await session.token();
+    const headers = new Headers(init?.headers);
+    if (token !== null) headers.set("authorization", `Bearer ${token}`);
+    const response = await fetch(input, { ...init, headers });
+    if (response.status === 401) refused();
+    return response;
+  };
+}
 
 /** A client for who is signed in now; another user needs another one, since its cache holds what that user may see. */
 export function createData(): Data {
+  const listeners = new Set<() => void>();
+  const refused = () => {
+    for (const listener of listeners) listener();
+  };
   const transport = createTransport({ token: session.token });
+  transport.connection.subscribe(() => {
+    if (transport.connection.getSnapshot().error?.code === "UNAUTHENTICATED") refused();
+  });
   const client = new Client({
     url: "/graphql",
-    fetch: signed,
+    fetch: signed(refused),
     preferGetMethod: false,
     exchanges: [cacheExchange(CACHE), fetchExchange, subscriptions(transport)],
   });
-  return { client, transport, dispose: transport.dispose };
+  const onRefused = (listener: () => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  return { client, transport, onRefused, dispose: transport.dispose };
 }
 
 function subscriptions(transport: Transport) {

@@ -11,11 +11,15 @@ export function problemOf(error: unknown): Problem {
 
 function combined({ graphQLErrors, networkError, response }: CombinedError): Problem {
   const [first] = graphQLErrors;
+  const status: unknown = response?.status;
+  // A refused token has the code of a missing one; only the status tells the two apart.
+  if (status === 401)
+    return {
+      code: "UNAUTHENTICATED",
+      message: first?.message ?? "The token is wrong or has expired.",
+    };
   if (first !== undefined)
     return { code: String(first.extensions.code ?? "INTERNAL"), message: first.message };
-  const status: unknown = response?.status;
-  if (status === 401)
-    return { code: "UNAUTHENTICATED", message: "The token is wrong or has expired." };
   return { code: "NETWORK", message: networkError?.message ?? "No answer came." };
 }
 

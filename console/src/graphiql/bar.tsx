@@ -20,7 +20,13 @@ export function Bar() {
 function Signed() {
   const [signed, setSigned] = useState(false);
   useEffect(() => {
-    void session.token().then((token) => setSigned(token !== null));
+    void session
+      .start()
+      .then(() => session.token())
+      .then(
+        (token) => setSigned(token !== null),
+        () => setSigned(false), // the first operation says what is wrong
+      );
   }, []);
   if (!signed) return <span className={css.who} />;
   return (

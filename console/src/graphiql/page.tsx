@@ -8,7 +8,10 @@ import { createFetcher } from "./fetcher";
 import { keepEvents, keepsEvents } from "./preferences";
 
 // One for the page: GraphiQL reads the schema again whenever its fetcher is another one.
-const fetcher = createFetcher(window.location, keepsEvents, session.token);
+const fetcher = createFetcher(window.location, keepsEvents, async () => {
+  await session.start();
+  return session.token();
+});
 
 /** GraphiQL in the console: Steersman's example operations, and a switch that keeps a subscription's events in view. */
 export function Page() {

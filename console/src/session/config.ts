@@ -13,6 +13,8 @@ export interface OidcConfig {
   clientId: string;
   scope: string;
   audience: string | null;
+  /** Which of its tokens goes to the API. */
+  token: "access" | "id";
 }
 
 /** Asks the server. Rejects where it can't be reached. */

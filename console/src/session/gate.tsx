@@ -4,7 +4,7 @@ import { Provider } from "urql";
 import { createData, type Data } from "../data/client";
 import { problemOf } from "../data/problem";
 import { Button, ErrorNote, type Problem, Skeleton } from "../ui";
-import { type Config, loadConfig } from "./config";
+import type { Config } from "./config";
 import { VIEWER } from "./documents";
 import css from "./gate.module.css";
 import { session } from "./session";
@@ -46,12 +46,13 @@ export function Gate({ children }: { children: ReactNode }) {
   }, [version, ask]);
 
   useEffect(() => () => known?.data.dispose(), [known]);
+  useRefused(known);
 
   if (problem !== null)
     return (
       <div className={css.middle}>
         <ErrorNote
-          title="The console can't reach its server"
+          title="The console could not be opened"
           problem={problem}
           actions={
             <Button small onClick={() => void ask({ gone: false })}>
@@ -77,8 +78,16 @@ export function Gate({ children }: { children: ReactNode }) {
   );
 }
 
+/** Asks anew who is signed in when the server has refused a token that it took before: it has expired. */
+function useRefused(known: Known | null): void {
+  useEffect(() => {
+    if (known === null || known.viewer === null) return;
+    return known.data.onRefused(session.refused);
+  }, [known]);
+}
+
 async function enter(): Promise<Known> {
-  const config = await loadConfig();
+  const config = await session.start();
   const data = createData();
   const answer = await data.client.query(VIEWER, {}, { requestPolicy: "network-only" }).toPromise();
   const refused = answer.error ? problemOf(answer.error) : null;

@@ -1,13 +1,14 @@
-import { KeyRound } from "lucide-react";
+import { KeyRound, LogIn } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { Logo } from "../app/logo";
-import { Button, Note, type Problem, TextField } from "../ui";
+import { problemOf } from "../data/problem";
+import { Button, ErrorNote, Note, type Problem, TextField } from "../ui";
 import type { Config } from "./config";
 import { session } from "./session";
 import css from "./sign-in.module.css";
 
 /** Where one signs in, with a token. `problem` says why the last one was not taken. */
-export function SignIn({ problem }: { config: Config; problem: Problem | null }) {
+export function SignIn({ config, problem }: { config: Config; problem: Problem | null }) {
   const [token, setToken] = useState("");
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -23,8 +24,9 @@ export function SignIn({ problem }: { config: Config; problem: Problem | null })
             {problem.message}
           </Note>
         )}
+        {config.oidc && <AtProvider authority={config.oidc.authority} />}
         <TextField
-          label="Token"
+          label={config.oidc ? "Or with a token" : "Token"}
           type="password"
           autoComplete="off"
           spellCheck={false}
@@ -38,10 +40,33 @@ export function SignIn({ problem }: { config: Config; problem: Problem | null })
             </>
           }
         />
-        <Button type="submit" look="primary" icon={<KeyRound />}>
-          Sign in
+        <Button type="submit" look={config.oidc ? "plain" : "primary"} icon={<KeyRound />}>
+          {config.oidc ? "Sign in with the token" : "Sign in"}
         </Button>
       </form>
     </main>
+  );
+}
+
+/** The way to the provider, which asks who one is. */
+function AtProvider({ authority }: { authority: string }) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const leave = async () => {
+    setBusy(true);
+    try {
+      await session.begin();
+    } catch (error) {
+      setProblem(problemOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      {problem && <ErrorNote title="The sign-in service can't be reached" problem={problem} />}
+      <Button look="primary" icon={<LogIn />} busy={busy} onClick={() => void leave()}>
+        Sign in at {new URL(authority).host}
+      </Button>
+    </>
   );
 }

@@ -1,9 +1,10 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const COMMAND = process.env.STEERSMAN_E2E_COMMAND ?? join(ROOT, ".venv/bin/steersman");
@@ -15,9 +16,10 @@ const COMMAND = process.env.STEERSMAN_E2E_COMMAND ?? join(ROOT, ".venv/bin/steer
  * at the same address.
  *
  * @param {Record<string, string>} settings further environment variables.
+ * @param {string[]} command what to start: `dev`, where nothing else is said; `serve` after the tables were made.
  * @returns {Promise<{ url: string, log: () => string, crash: () => Promise<void>, close: () => Promise<void> }>}
  */
-export async function startServer(settings = {}) {
+export async function startServer(settings = {}, command = ["dev"]) {
   const folder = await mkdtemp(join(tmpdir(), "steersman-e2e-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -31,7 +33,7 @@ export async function startServer(settings = {}) {
   let end;
 
   const start = async () => {
-    const child = spawn(COMMAND, ["dev"], {
+    const child = spawn(COMMAND, command, {
       cwd: ROOT,
       env: environment,
       stdio: ["ignore", "pipe", "pipe"],
@@ -56,12 +58,17 @@ export async function startServer(settings = {}) {
   };
 
   try {
+    if (command[0] !== "dev") await migrated(environment);
     await start();
   } catch (error) {
     await close();
     throw error;
   }
   return { url, log: () => log, crash, close };
+}
+
+async function migrated(environment) {
+  await promisify(execFile)(COMMAND, ["migrate"], { cwd: ROOT, env: environment });
 }
 
 /** The environment without this project's settings and without a key. */
