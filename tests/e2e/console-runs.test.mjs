@@ -59,9 +59,18 @@ test("the list is live, narrowed by the address, and tells nothing yet from noth
   await page.reload();
   await page.getByRole("columnheader", { name: "Tokens" }).waitFor();
 
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByLabel("Begun to").fill("2020-01-01");
+  await page.getByText("Nothing matches").waitFor();
+  await look(page, "runs-more-filters");
+  await page.getByLabel("Begun to").fill("");
+  await page.getByLabel("Finish").selectOption("approval");
+  await row(page, "What is 2 + 2?").waitFor({ state: "detached" });
+  await page.getByLabel("Finish").selectOption("");
   await page.getByRole("combobox", { name: "Agent" }).selectOption("calculator");
+  await row(page, "Refund 150").first().waitFor({ state: "detached" });
   await row(page, "What is 2 + 2?").waitFor();
-  await page.locator("body").press("j");
+  await page.getByRole("heading", { name: "Runs" }).press("j");
   await page.keyboard.press("Enter");
   await page.waitForURL(new RegExp(`/runs/${sum}`));
   assert.deepEqual(problems, []);

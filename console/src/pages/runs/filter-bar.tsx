@@ -1,5 +1,5 @@
 import type { FinishReason, RunStatus } from "@steersman/react";
-import { X } from "lucide-react";
+import { SlidersHorizontal, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Button, cx, SelectField, Switch, statusWord, TextField } from "../../ui";
 import css from "./filter-bar.module.css";
@@ -19,6 +19,8 @@ const PAUSE_MS = 250;
 
 /** What the list is narrowed to; all of it stands in the address. */
 export function FilterBar({ filters, agents, isAdmin, onChange }: FilterBarProps) {
+  const { finish, from, to, owner } = filters;
+  const [open, setOpen] = useState(finish.length > 0 || [from, to, owner].some(Boolean));
   const names = [...new Set([...agents, filters.agent])].filter(Boolean).sort();
   const toggle = (status: RunStatus) => {
     const on = filters.status.includes(status);
@@ -63,9 +65,51 @@ export function FilterBar({ filters, agents, isAdmin, onChange }: FilterBarProps
           </option>
         ))}
       </SelectField>
+      {isAdmin && (
+        <Switch
+          label="Everyone"
+          checked={filters.everyone}
+          onChange={(everyone) => onChange({ ...filters, everyone, owner: "" })}
+        />
+      )}
+      <Switch
+        label="Sub-runs"
+        checked={filters.subruns}
+        onChange={(subruns) => onChange({ ...filters, subruns })}
+      />
+      <Button
+        look="quiet"
+        small
+        icon={<SlidersHorizontal />}
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
+        More
+      </Button>
+      {isFiltered(filters) && (
+        <Button
+          look="quiet"
+          small
+          icon={<X />}
+          onClick={() => {
+            const { everyone, subruns } = filters;
+            onChange({ ...NO_FILTERS, everyone, subruns });
+          }}
+        >
+          Clear
+        </Button>
+      )}
+      {open && <More filters={filters} isAdmin={isAdmin} onChange={onChange} />}
+    </search>
+  );
+}
+
+/** What is looked for less often. */
+function More({ filters, isAdmin, onChange }: Omit<FilterBarProps, "agents">) {
+  return (
+    <div className={css.more}>
       <SelectField
         label="Finish"
-        hideLabel
         className={css.agent}
         value={filters.finish[0] ?? ""}
         onChange={(event) => {
@@ -86,13 +130,6 @@ export function FilterBar({ filters, agents, isAdmin, onChange }: FilterBarProps
         onChange={(from) => onChange({ ...filters, from })}
       />
       <Day label="Begun to" value={filters.to} onChange={(to) => onChange({ ...filters, to })} />
-      {isAdmin && (
-        <Switch
-          label="Everyone"
-          checked={filters.everyone}
-          onChange={(everyone) => onChange({ ...filters, everyone, owner: "" })}
-        />
-      )}
       {isAdmin && filters.everyone && (
         <Search
           label="Owner"
@@ -100,25 +137,7 @@ export function FilterBar({ filters, agents, isAdmin, onChange }: FilterBarProps
           onChange={(owner) => onChange({ ...filters, owner })}
         />
       )}
-      <Switch
-        label="Sub-runs"
-        checked={filters.subruns}
-        onChange={(subruns) => onChange({ ...filters, subruns })}
-      />
-      {isFiltered(filters) && (
-        <Button
-          look="quiet"
-          small
-          icon={<X />}
-          onClick={() => {
-            const { everyone, subruns } = filters;
-            onChange({ ...NO_FILTERS, everyone, subruns });
-          }}
-        >
-          Clear
-        </Button>
-      )}
-    </search>
+    </div>
   );
 }
 
@@ -128,8 +147,6 @@ function Day(props: { label: string; value: string; onChange: (value: string) =>
   return (
     <TextField
       label={label}
-      hideLabel
-      title={label}
       type="date"
       className={css.day}
       value={value}
