@@ -45,9 +45,9 @@ async function visit(t, server, path) {
   return visited;
 }
 
-function token(sub, seconds) {
+function token(sub, seconds, roles = []) {
   const now = Math.floor(Date.now() / 1000);
-  const parts = [{ alg: "HS256", typ: "JWT" }, { sub, iat: now, exp: now + seconds }];
+  const parts = [{ alg: "HS256", typ: "JWT" }, { sub, roles, iat: now, exp: now + seconds }];
   const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
   return `${text}.${createHmac("sha256", SECRET).update(text).digest("base64url")}`;
 }
@@ -128,4 +128,28 @@ test("a token that was pasted signs in until it ends; a wrong one is told", asyn
   }
   await page.getByText("The token was not taken").waitFor();
   assert.match(page.url(), /\/console\/agents/);
+});
+
+test("an administrator sees everybody's runs, reads them, may stop them, and says nothing in them", async (t) => {
+  const start = `mutation { startRun(input: { agent: "desk", input: "Where is my order?" }) { run { id } errors { message } } }`;
+  const answer = await fetch(`${bySecret.url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${token("grace", 600)}` },
+    body: JSON.stringify({ query: start }),
+  });
+  assert.equal(answer.status, 200);
+  const { page } = await visit(t, bySecret, "/");
+  await page.getByLabel("Token").fill(token("root", 600, ["admin"]));
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("Nothing has run yet").waitFor();
+  await page.getByRole("switch", { name: "Everyone" }).click();
+  await page.getByRole("row").filter({ hasText: "Where is my order?" }).getByRole("cell", { name: "grace" }).waitFor();
+  await look(page, "runs-everyone");
+  await page.getByRole("link", { name: "Where is my order?" }).click();
+  await page.getByText("It belongs to grace").waitFor();
+  assert.equal(await page.getByRole("textbox", { name: /^Message to/ }).count(), 0);
+  await page.getByRole("button", { name: "Stop", exact: true }).or(page.getByText("The run failed")).first().waitFor();
+  await look(page, "run-of-another");
+  await page.goto(`${bySecret.url}/console/dashboard?of=everyone`);
+  await page.getByRole("region", { name: "By user" }).or(page.getByText("By user")).first().waitFor();
 });

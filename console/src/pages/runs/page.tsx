@@ -60,7 +60,9 @@ export default function RunsPage() {
 
   const isLoading = runs.length === 0 && (list.isLoading || isHidden);
   const isEmpty = runs.length === 0 && !isLoading && list.error === null;
-  if (isEmpty && !isFiltered(filters))
+  const isNothingYet = isEmpty && !isFiltered(filters);
+  // Whoever may look at the runs of others needs the switch for it.
+  if (isNothingYet && !viewer.isAdmin)
     return (
       <Page title="Runs">
         <NothingYet />
@@ -106,6 +108,8 @@ export default function RunsPage() {
         <Card>
           <Skeleton rows={8} />
         </Card>
+      ) : isNothingYet ? (
+        <NothingYet />
       ) : isEmpty ? (
         <NothingMatches onClear={() => setParams(new URLSearchParams(), { replace: true })} />
       ) : (
