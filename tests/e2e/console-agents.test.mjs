@@ -85,6 +85,7 @@ test("an agent is created, changed in place, configured, tried, extended, schedu
     await answer.getByText(/You said|You asked/).waitFor();
     await answer.getByText("Completed").waitFor();
     await page.getByRole("button", { name: "Ask again: Add these prices." }).waitFor();
+    await page.getByRole("region", { name: "Asked before" }).getByText("Completed").waitFor();
     await look(page, "agent-prompt");
   });
 

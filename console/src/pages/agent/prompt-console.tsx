@@ -34,6 +34,7 @@ export function PromptConsole({ agent, isOwn }: { agent: AgentRow; isOwn: boolea
   const [input, setInput] = useState("");
   const [options, setOptions] = useState("");
   const [runId, setRunId] = useState<string | null>(null);
+  const [finished, setFinished] = useState<string | null>(null);
   const prompt = useDeed(PROMPT, "promptAgent");
   const override = parsed(options);
   const nothing = !instruction.trim() && !input.trim();
@@ -109,11 +110,11 @@ export function PromptConsole({ agent, isOwn }: { agent: AgentRow; isOwn: boolea
             </Button>
           </div>
         </Card>
-        {runId && <Answer key={runId} runId={runId} />}
+        {runId && <Answer key={runId} runId={runId} onFinish={() => setFinished(runId)} />}
       </div>
       <History
         agent={agent}
-        fresh={runId}
+        fresh={`${runId} ${finished}`}
         onPick={(text) => {
           setInstruction(text);
           setInput("");
@@ -130,8 +131,8 @@ function inputOf(text: string): unknown {
 }
 
 /** What the agent answers, as it writes it. */
-function Answer({ runId }: { runId: string }) {
-  const run = useRun({ runId });
+function Answer({ runId, onFinish }: { runId: string; onFinish: () => void }) {
+  const run = useRun({ runId, onFinish });
   const texts = run.messages
     .filter(({ role, text }) => role === "ASSISTANT" && text)
     .map(({ id, text }) => <MarkdownText key={id} text={text} />);
@@ -182,7 +183,7 @@ function Answer({ runId }: { runId: string }) {
 
 type Asked = NonNullable<HistoryQuery["agent"]>["runs"]["nodes"][number];
 
-function History(props: { agent: AgentRow; fresh: string | null; onPick: (text: string) => void }) {
+function History(props: { agent: AgentRow; fresh: string; onPick: (text: string) => void }) {
   const { agent, fresh, onPick } = props;
   const [cursors, setCursors] = useState<Array<string | null>>([null]);
   return (
